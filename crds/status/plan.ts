@@ -1,0 +1,87 @@
+/** What a plan binds, the plan a resource's status names, and a plan object's own status. */
+import * as v from "valibot";
+import {
+  ApprovalIdentity,
+  Condition,
+  Digest,
+  Epoch,
+  ImmutableObjectReference,
+  Instant,
+  PinnedImage,
+  PrivilegeChange,
+  Revision,
+} from "../common.ts";
+import { int, keyed, opt, req, set, text } from "../meta.ts";
+import { SourceBinding } from "./binding.ts";
+
+/** Fields a schema plan's spec and `status.plan` have in common; the plan's fingerprint is computed over them. */
+export const schemaPlanBindings = {
+  serial: req("Number of this publication; a retired or dispatched plan never returns under it.", int(1)),
+  fingerprint: req("Fingerprint over everything the plan binds; an approval names it.", Digest),
+  contentDigest: req("Digest of the plan document's bytes.", Digest),
+  source: req("Source content the plan was computed from.", SourceBinding),
+  coordinationDigest: req("Digest of the database realm.", Digest),
+  targetIdentityDigest: req("Digest of the connection's identity, as the runner computed it.", Digest),
+  serverMajor: req("Major version of the server the plan was computed against.", int(1)),
+  actualStateFingerprint: req("Fingerprint of the database state the plan starts from.", Digest),
+  desiredStateFingerprint: req("Fingerprint of the desired state the plan leads to.", Digest),
+  policyFingerprint: req("Fingerprint of the policy the plan was computed under.", Digest),
+  executionBindingID: req("Epoch of the execution binding the plan was computed under.", Epoch),
+  controllerImage: req("Image of the manager that published the plan; recorded, not bound.", PinnedImage),
+  controllerRevision: req("Build revision of that manager; recorded, not bound.", Revision),
+  controllerStateVersion: req("Version of the stored-state contract.", int(1)),
+  ptahVersion: req("Version of the executor.", text(1, 128)),
+  executorImage: req("Image of the executor.", text(1, 512)),
+  runnerImage: req("Image the runner was taken from; recorded, not bound.", PinnedImage),
+  runnerProtocolVersion: req("Version of the protocol between manager and runner.", int(1)),
+  destructive: req("Whether any statement may lose data.", v.boolean()),
+  privilegeChanges: opt("Kinds of change to who may do what.", set(PrivilegeChange, 16)),
+  statementCount: req("Number of statements.", int(1)),
+} as const;
+
+/** What an approval binding leaves on the plan it was accepted for. */
+export const AcceptedApproval = v.object({
+  name: req("Name of the approval.", text(1, 253)),
+  uid: req("UID of the approval.", text(1, 128)),
+  approver: req("Who approved, as admission stamped it.", ApprovalIdentity),
+  approvedAt: req("When, as admission stamped it.", Instant),
+});
+export type AcceptedApproval = v.InferOutput<typeof AcceptedApproval>;
+
+/** The plan a PtahSchema's status names. */
+export const CurrentSchemaPlan = v.object({
+  name: req("Name of the plan object.", text(1, 253)),
+  uid: req("UID of the plan object.", text(1, 128)),
+  ...schemaPlanBindings,
+  createdAt: req("Creation time of the plan object.", Instant),
+  approvalRequired: opt("Whether the plan asked for a person's approval when it was published.", v.boolean()),
+  approval: opt("The approval an Apply of this plan spent.", AcceptedApproval),
+  dispatched: opt("True once an Apply of this plan may have been started.", v.boolean()),
+});
+export type CurrentSchemaPlan = v.InferOutput<typeof CurrentSchemaPlan>;
+
+/** A plan by name, UID and fingerprint. */
+export const PlanReference = v.object({
+  ...ImmutableObjectReference.entries,
+  fingerprint: req("Fingerprint of the plan.", Digest),
+});
+export type PlanReference = v.InferOutput<typeof PlanReference>;
+
+/** Status of a PtahSchemaPlan. */
+export const SchemaPlanStatus = v.object({
+  observedGeneration: opt("Generation of the plan this status was written for.", int(0)),
+  publishedChunks: opt(
+    "The chunks that were read back, by UID.",
+    keyed(
+      v.object({
+        name: req("Name of the chunk.", text(1, 253)),
+        uid: req("UID of the chunk.", text(1, 128)),
+        index: req("Position of the chunk.", int(0, 15)),
+      }),
+      "index",
+      16,
+    ),
+  ),
+  conditions: opt("Ready is True once every chunk was read back.", keyed(Condition, "type", 8)),
+});
+export type SchemaPlanStatus = v.InferOutput<typeof SchemaPlanStatus>;
