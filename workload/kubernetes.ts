@@ -1,8 +1,9 @@
+import type { Json } from "../crds/canonical.ts";
+
 /**
  * The parts of Kubernetes objects this room builds and compares, as plain data. Own types, because the pure rooms do not
  * depend on a client library; names and shapes are those of the Kubernetes API (batch/v1, core/v1).
  */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
 export interface OwnerReference {
@@ -43,8 +44,8 @@ export interface VolumeMount {
 }
 
 export interface ResourceRequirements {
-  readonly requests?: Readonly<Record<string, string>>;
-  readonly limits?: Readonly<Record<string, string>>;
+  readonly requests?: Readonly<Record<string, string | number>>;
+  readonly limits?: Readonly<Record<string, string | number>>;
 }
 
 export interface Toleration {

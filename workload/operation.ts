@@ -126,10 +126,3 @@ export interface OperationSpec {
   readonly admissionSnapshotDigest?: string;
   readonly work: ObserveWork | PlanWork | ApplyWork;
 }
-
-/** Prefix of all our labels and annotations. */
-export const PREFIX = "operator.ptah.run/";
-/** The gate an Apply's Pod waits behind until its UID is recorded on the claim. */
-export const RECORDED_GATE = "operator.ptah.run/recorded";
-/** The container whose log and termination are evidence. */
-export const OPERATION_CONTAINER = "ptah";
