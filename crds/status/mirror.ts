@@ -3,11 +3,6 @@ import * as v from "valibot";
 import { Digest, Instant } from "../common.ts";
 import { int, opt, req, text } from "../meta.ts";
 
-export const MIRROR_ANNOTATION = "operator.ptah.run/unsettled-apply";
-export const SETTLED_ANNOTATION = "operator.ptah.run/settled-apply";
-export const SETTLED_BY_ANNOTATION = "operator.ptah.run/settled-apply-by";
-export const READ_REQUEST_ANNOTATION = "operator.ptah.run/read-requested-at";
-export const SCHEMA_FINALIZER = "operator.ptah.run/active-operation";
 /** Bound on the annotation's value. */
 export const MIRROR_MAX_BYTES = 4096;
 
