@@ -1,0 +1,268 @@
+import { readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import * as v from "valibot";
+import { KubeError } from "./errors.ts";
+import type { TlsMaterial } from "./fetch.bun.ts";
+import { limits } from "./limits.ts";
+
+/** Where kubelet mounts a Pod's ServiceAccount. */
+const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** What a request needs beside its path; read anew when older than `limits.credentialsMaxAgeMs`. */
+export interface Credentials {
+  readonly headers: Record<string, string>;
+  readonly tls: TlsMaterial;
+}
+
+/** One cluster and one user to speak to it as. */
+export interface Connection {
+  /** Base URL without a trailing slash. */
+  readonly server: string;
+  /** The namespace that the context (or the Pod) names; `default` where it names none. */
+  readonly namespace: string;
+  readonly proxyUrl?: string;
+  /** Reads the credentials from where they live; called again as they rotate. */
+  credentials(): Promise<Credentials>;
+}
+
+/** The flags of kubectl that choose a cluster. Values absent here fall back to KUBECONFIG, ~/.kube/config, the Pod. */
+export interface ConnectionFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+const text = v.optional(v.string());
+const named = <const T extends v.ObjectEntries>(key: string, entries: T) =>
+  v.optional(v.nullable(v.array(v.object({ name: v.string(), [key]: v.optional(v.nullable(v.object(entries))) }))));
+
+const KubeconfigFile = v.object({
+  "current-context": text,
+  clusters: named("cluster", {
+    server: v.string(),
+    "certificate-authority": text,
+    "certificate-authority-data": text,
+    "insecure-skip-tls-verify": v.optional(v.boolean()),
+    "tls-server-name": text,
+    "proxy-url": text,
+  }),
+  contexts: named("context", { cluster: v.string(), user: v.string(), namespace: text }),
+  users: named("user", {
+    "client-certificate": text,
+    "client-certificate-data": text,
+    "client-key": text,
+    "client-key-data": text,
+    token: text,
+    tokenFile: text,
+    username: text,
+    password: text,
+    exec: v.optional(v.unknown()),
+    "auth-provider": v.optional(v.unknown()),
+  }),
+});
+
+interface Cluster {
+  readonly server: string;
+  readonly "certificate-authority"?: string;
+  readonly "certificate-authority-data"?: string;
+  readonly "insecure-skip-tls-verify"?: boolean;
+  readonly "tls-server-name"?: string;
+  readonly "proxy-url"?: string;
+}
+interface User {
+  readonly "client-certificate"?: string;
+  readonly "client-certificate-data"?: string;
+  readonly "client-key"?: string;
+  readonly "client-key-data"?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly exec?: unknown;
+  readonly "auth-provider"?: unknown;
+}
+interface Context {
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string;
+}
+interface Kubeconfig {
+  currentContext?: string;
+  readonly clusters: Map<string, Cluster>;
+  readonly contexts: Map<string, Context>;
+  readonly users: Map<string, User>;
+}
+
+function refuse(message: string, cause?: unknown): KubeError {
+  return new KubeError({ code: "Configuration", committed: "no" }, message, { cause });
+}
+
+function readBounded(path: string): string {
+  try {
+    if (statSync(path).size > limits.configFileBytesMax)
+      throw refuse(`${path} is larger than ${limits.configFileBytesMax} bytes`);
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof KubeError) throw error;
+    throw refuse(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/**
+ * Chooses the connection as kubectl does: `--kubeconfig`, then KUBECONFIG (a list, merged, the first entry of a name
+ * wins), then ~/.kube/config, then the Pod's own ServiceAccount.
+ */
+export async function connectionFrom(
+  flags: ConnectionFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Connection> {
+  const listed = (flags.kubeconfig ?? env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const home = join(env["HOME"] ?? homedir(), ".kube", "config");
+  const files = listed.length > 0 ? listed : exists(home) ? [home] : [];
+  if (files.length > 0) return fromFiles(files, flags.context);
+  if (env["KUBERNETES_SERVICE_HOST"] !== undefined) {
+    if (flags.context !== undefined) throw refuse("--context was given, but there is no kubeconfig that could hold it");
+    return inCluster(env, SERVICE_ACCOUNT_DIR);
+  }
+  throw refuse(
+    "no cluster is configured: give --kubeconfig, set KUBECONFIG, or run inside a Pod with a ServiceAccount",
+  );
+}
+
+/** The connection of a Pod: KUBERNETES_SERVICE_HOST/PORT and the projected token, which kubelet rotates in place. */
+export function inCluster(env: Readonly<Record<string, string | undefined>>, serviceAccountDir: string): Connection {
+  const host = env["KUBERNETES_SERVICE_HOST"] ?? "";
+  const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
+  const namespaceFile = join(serviceAccountDir, "namespace");
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    namespace: exists(namespaceFile) ? readBounded(namespaceFile).trim() : "default",
+    credentials: async () => ({
+      headers: { authorization: `Bearer ${readBounded(join(serviceAccountDir, "token")).trim()}` },
+      tls: { ca: readBounded(join(serviceAccountDir, "ca.crt")), verify: true },
+    }),
+  };
+}
+
+async function fromFiles(files: readonly string[], contextName: string | undefined): Promise<Connection> {
+  const merged: Kubeconfig = { clusters: new Map(), contexts: new Map(), users: new Map() };
+  for (const file of files) mergeFile(merged, file, await parseFile(file));
+  const name = contextName ?? merged.currentContext;
+  if (name === undefined || name === "")
+    throw refuse(`${files.join(delimiter)} names no current-context; give --context`);
+  const context = merged.contexts.get(name);
+  if (context === undefined) throw refuse(`there is no context ${JSON.stringify(name)} in ${files.join(delimiter)}`);
+  const cluster = merged.clusters.get(context.cluster);
+  if (cluster === undefined) throw refuse(`context ${name} names the cluster ${context.cluster}, which is not defined`);
+  const user = merged.users.get(context.user) ?? {};
+  const external = user.exec !== undefined || user["auth-provider"] !== undefined;
+  return {
+    server: cluster.server.replace(/\/+$/, ""),
+    namespace: context.namespace ?? "default",
+    proxyUrl: cluster["proxy-url"],
+    credentials: external
+      ? () => externalCredentials(files, name, cluster)
+      : async () => ({ headers: headersOf(user), tls: { ...clusterTls(cluster), ...clientCertificate(user) } }),
+  };
+}
+
+async function parseFile(file: string): Promise<v.InferOutput<typeof KubeconfigFile>> {
+  const { parse } = await import("yaml");
+  let raw: unknown;
+  try {
+    raw = parse(readBounded(file));
+  } catch (error) {
+    if (error instanceof KubeError) throw error;
+    throw refuse(`${file} is not YAML`, error);
+  }
+  const parsed = v.safeParse(KubeconfigFile, raw ?? {});
+  if (!parsed.success)
+    throw refuse(`${file} is not a kubeconfig: ${v.getDotPath(parsed.issues[0]) ?? "the file"} is not as expected`);
+  return parsed.output;
+}
+
+function mergeFile(into: Kubeconfig, file: string, parsed: v.InferOutput<typeof KubeconfigFile>): void {
+  const base = dirname(file);
+  const absolute = <T extends object>(entry: T, keys: readonly (keyof T)[]): T => {
+    const copy = { ...entry };
+    for (const key of keys) {
+      const path = copy[key];
+      if (typeof path === "string" && !isAbsolute(path)) copy[key] = join(base, path) as T[keyof T];
+    }
+    return copy;
+  };
+  into.currentContext ??= parsed["current-context"];
+  const entries = <T>(list: readonly unknown[] | null | undefined, key: string): [string, T][] =>
+    (list ?? []).flatMap((item) => {
+      const entry = item as { name: string } & Record<string, unknown>;
+      return entry[key] === undefined || entry[key] === null ? [] : [[entry.name, entry[key] as T] as [string, T]];
+    });
+  for (const [name, cluster] of entries<Cluster>(parsed.clusters, "cluster")) {
+    if (!into.clusters.has(name)) into.clusters.set(name, absolute(cluster, ["certificate-authority"]));
+  }
+  for (const [name, user] of entries<User>(parsed.users, "user")) {
+    if (!into.users.has(name)) into.users.set(name, absolute(user, ["client-certificate", "client-key", "tokenFile"]));
+  }
+  for (const [name, context] of entries<Context>(parsed.contexts, "context")) {
+    if (!into.contexts.has(name)) into.contexts.set(name, context);
+  }
+}
+
+function pem(data: string | undefined, file: string | undefined): string | undefined {
+  if (data !== undefined && data !== "") return Buffer.from(data, "base64").toString("utf8");
+  return file === undefined || file === "" ? undefined : readBounded(file);
+}
+
+function clusterTls(cluster: Cluster): TlsMaterial {
+  return {
+    ca: pem(cluster["certificate-authority-data"], cluster["certificate-authority"]),
+    serverName: cluster["tls-server-name"],
+    verify: cluster["insecure-skip-tls-verify"] !== true,
+  };
+}
+
+function clientCertificate(user: User): { cert?: string; key?: string } {
+  return {
+    cert: pem(user["client-certificate-data"], user["client-certificate"]),
+    key: pem(user["client-key-data"], user["client-key"]),
+  };
+}
+
+function headersOf(user: User): Record<string, string> {
+  const token = user.tokenFile !== undefined && user.tokenFile !== "" ? readBounded(user.tokenFile).trim() : user.token;
+  if (token !== undefined && token !== "") return { authorization: `Bearer ${token}` };
+  if (user.username !== undefined && user.username !== "") {
+    return { authorization: `Basic ${Buffer.from(`${user.username}:${user.password ?? ""}`).toString("base64")}` };
+  }
+  return {};
+}
+
+/**
+ * Credential plugins (`exec`) and the older `auth-provider`s are the field client's business: its KubeConfig is loaded
+ * only for such a user, because loading it costs more time and memory than everything else here together.
+ */
+async function externalCredentials(files: readonly string[], context: string, cluster: Cluster): Promise<Credentials> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  for (const [index, file] of files.entries()) {
+    const part = index === 0 ? config : new KubeConfig();
+    part.loadFromFile(file);
+    if (index > 0) config.mergeConfig(part, true);
+  }
+  config.setCurrentContext(context);
+  const options: Record<string, unknown> & { headers?: Record<string, unknown> } = {};
+  try {
+    await config.applyToHTTPSOptions(options);
+  } catch (error) {
+    throw refuse(`the credential plugin of context ${context} failed`, error);
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
+  const asText = (value: unknown): string | undefined =>
+    typeof value === "string" || value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : undefined;
+  return { headers, tls: { ...clusterTls(cluster), cert: asText(options["cert"]), key: asText(options["key"]) } };
+}
