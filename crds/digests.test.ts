@@ -1,0 +1,293 @@
+import { describe, expect, test } from "bun:test";
+import * as v from "valibot";
+import { canonicalJson, goStructJson, normalizedSet } from "./canonical.ts";
+import { formatGoDuration, parseDurationMs } from "./duration.ts";
+import {
+  contentDigest,
+  coordinationDigest,
+  gitSourceIdentity,
+  schemaPlanFingerprint,
+  schemaPolicyFingerprint,
+  sourceManifest,
+} from "./fingerprints.ts";
+import { base32, chunkName, jobName, leaseHolder, leaseName, operationIdLabel, schemaPlanName } from "./names.ts";
+import { SchemaPolicy } from "./spec.ts";
+import { postgresTargetIdentity, targetDigest } from "./targetidentity.ts";
+
+const EPOCH = `v1-${"3".repeat(32)}`;
+const target = (over: object) => ({
+  engine: "PostgreSQL",
+  sharedRealm: false,
+  urlFrom: { name: "db", key: "url" },
+  ...over,
+});
+
+describe("values that other implementations share", () => {
+  test("the Job name of a schema's Apply is the published one", () => {
+    const name = jobName({
+      family: "schema",
+      name: "orders",
+      uid: "schema-uid",
+      operation: "Apply",
+      operationId: "operation-01",
+      bindingEpoch: EPOCH,
+      inputFingerprint: `sha256:${"f".repeat(64)}`,
+      attempt: 1,
+    });
+    expect(name).toBe("ptah-apply-orders-6674d54604caaf6b");
+  });
+
+  test("the Job name of a migration's Apply is the published one", () => {
+    const name = jobName({
+      family: "migration",
+      name: "orders",
+      uid: "migration-uid",
+      operation: "Apply",
+      operationId: `sha256:${"1".repeat(64)}`,
+      bindingEpoch: EPOCH,
+      inputFingerprint: `sha256:${"2".repeat(64)}`,
+      attempt: 1,
+    });
+    expect(name).toBe("ptah-m-apply-orders-37a321f2d1bf7bee");
+  });
+
+  test("the operation id's label is the published one", () => {
+    expect(operationIdLabel("operation-01")).toBe("aa8c786b111a8c3b");
+  });
+
+  test("the coordination digest and Lease of a key are the published ones", () => {
+    const digest = coordinationDigest("application", target({ coordinationKey: "production/application-primary" }));
+    const published = "sha256:b7f2da5f188d7868c39589c739cc38932680ff09e95635e3a189bdb35c65256c";
+    expect(digest).toBe(published);
+    expect(leaseName(published)).toBe("ptah-t-w7znuxyyrv4grq4vrhdtttbysmtib7yj5fldly5brg63gxdfevwa");
+  });
+
+  test("the coordination digest of the runner's page is the published one", () => {
+    expect(coordinationDigest("team-a", target({ coordinationKey: "production/orders" }))).toBe(
+      "sha256:b5a5c28ee36c5cbc3f3d0cde2e3e175f6ae0ed0b4d210bac8f139a5b63ba23f2",
+    );
+  });
+
+  test("the coordination digest of a realm is the published one", () => {
+    expect(coordinationDigest("anywhere", target({ engine: "postgres", realmRef: { name: "orders-primary" } }))).toBe(
+      "sha256:947a463b63250993b37339d287751b8bdb5e50802d4f35874e479b73b1f5b96a",
+    );
+  });
+
+  test("the default PostgreSQL policy has the published fingerprint", () => {
+    const policy = v.parse(SchemaPolicy, {});
+    expect(schemaPolicyFingerprint("PostgreSQL", policy, "10s")).toBe(
+      "sha256:14ee0c3fbc621fc6fc28b676f7cefc12a73b0b4942a761c3c69cc97ec4140472",
+    );
+  });
+
+  test("the target identity is the published one, from parts and from a URL", () => {
+    const published = "sha256:320eaba6b82dc898489c0dae1dc7ce890b258513582ebe55ab4623da874917cc";
+    const parts = { scheme: "postgres", route: "db.example", database: "app", context: "user=svc&sslmode=require" };
+    expect(targetDigest(parts)).toBe(published);
+    expect(postgresTargetIdentity("postgresql://svc:pw@DB.example:5432/app?sslmode=require")).toEqual({
+      ok: true,
+      digest: published,
+      parts,
+    });
+  });
+});
+
+describe("digests of ours", () => {
+  test("canonical JSON sorts keys by bytes, leaves spaces and absent members out", () => {
+    expect(canonicalJson({ b: 1, a: [true, null, "é<"], "\u{10000}": 1, "\uffee": 2, z: undefined })).toBe(
+      '{"a":[true,null,"é<"],"b":1,"\uffee":2,"\u{10000}":1}',
+    );
+    expect(() => canonicalJson({ a: Number.NaN })).toThrow(RangeError);
+  });
+
+  test("struct JSON keeps the order and escapes what Go escapes", () => {
+    expect(goStructJson({ b: "a<b>&\u2028", a: [] })).toBe('{"b":"a\\u003cb\\u003e\\u0026\\u2028","a":[]}');
+  });
+
+  test("a set enters a digest trimmed, once and sorted", () => {
+    expect(normalizedSet([" b", "a", "", "b", " "])).toEqual(["a", "b"]);
+    expect(normalizedSet(undefined)).toEqual([]);
+  });
+
+  test("durations are read and written as Go does", () => {
+    expect(parseDurationMs("1h30m")).toBe(5_400_000);
+    expect(parseDurationMs("1.5s")).toBe(1500);
+    expect(parseDurationMs("250us")).toBe(0.25);
+    for (const wrong of ["", "5", "s", "5 s", "5m3", "-1s"]) expect(parseDurationMs(wrong)).toBeUndefined();
+    expect(["5m0s", "1h0m0s", "30s", "1.5s", "250µs", "0s"]).toEqual(
+      [300_000, 3_600_000, 30_000, 1500, 0.25, 0].map(formatGoDuration),
+    );
+  });
+
+  test("the manifest does not depend on the order the files came in", () => {
+    const bytes = new TextEncoder();
+    const files = [
+      { path: "b.sql", bytes: bytes.encode("B") },
+      { path: "a/1.sql", bytes: bytes.encode("") },
+    ];
+    const manifest = sourceManifest(files);
+    expect(manifest).toBe(
+      "a/1.sql 0 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n" +
+        "b.sql 1 df7e70e5021544f4834bbee64a9e3789febc4be81470df629cad6ddb03320a5c\n",
+    );
+    expect(sourceManifest(files.toReversed())).toBe(manifest);
+    expect(contentDigest(manifest)).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+
+  test("another repository or path is another Git source", () => {
+    const ids = new Set([
+      gitSourceIdentity("https://git/a", "."),
+      gitSourceIdentity("https://git/a", "db"),
+      gitSourceIdentity("https://git/b", "."),
+    ]);
+    expect(ids.size).toBe(3);
+  });
+
+  test("names derive from digests and fit their limits", () => {
+    const fingerprint = `sha256:${"a1".repeat(32)}`;
+    expect(schemaPlanName(fingerprint)).toBe("ptah-plan-a1a1a1a1a1a1a1a1a1a1a1a1");
+    expect(chunkName("ptah-plan-x", 7)).toBe("ptah-plan-x-007");
+    expect(base32(new TextEncoder().encode("foobar"))).toBe("mzxw6ytboi");
+    expect(leaseHolder("uid", "op")).toHaveLength("ptah-h-".length + 52);
+    const long = jobName({
+      family: "schema",
+      name: `${"x".repeat(36)}-${"y".repeat(80)}`,
+      uid: "u",
+      operation: "Resolve",
+      operationId: "o",
+      bindingEpoch: EPOCH,
+      inputFingerprint: "f",
+      attempt: 2,
+    });
+    expect(long.length).toBeLessThanOrEqual(63);
+    expect(long).toMatch(/^ptah-resolve-x+-[0-9a-f]{16}$|^ptah-resolve-x+-y+-[0-9a-f]{16}$/);
+  });
+
+  test("a realm needs an engine and exactly one name", () => {
+    expect(coordinationDigest("a", target({ engine: "Oracle", coordinationKey: "k" }))).toBeUndefined();
+    expect(coordinationDigest("a", target({}))).toBeUndefined();
+    expect(coordinationDigest("a", target({ coordinationKey: "k", realmRef: { name: "r" } }))).toBeUndefined();
+  });
+});
+
+describe("the fingerprint of a schema plan", () => {
+  const digest = (c: string) => `sha256:${c.repeat(64)}`;
+  const plan = {
+    contractVersion: 2,
+    serial: 4,
+    schemaUid: "schema-uid",
+    contentDigest: digest("1"),
+    source: { kind: "ConfigMap" as const, identity: "cm-uid", contentDigest: digest("2") },
+    coordinationDigest: digest("3"),
+    targetIdentityDigest: digest("4"),
+    serverMajor: 15,
+    actualStateFingerprint: digest("5"),
+    desiredStateFingerprint: digest("6"),
+    policyFingerprint: digest("7"),
+    executionBindingID: EPOCH,
+    controllerStateVersion: 1,
+    ptahVersion: "0.1.0",
+    executorImage: `ptah@${digest("8")}`,
+    runnerProtocolVersion: 1,
+    destructive: false,
+    privilegeChanges: ["Grant" as const],
+    statementCount: 3,
+  };
+  const base = schemaPlanFingerprint(plan);
+
+  test("moves with every one of its inputs, the serial among them", () => {
+    const variants: (typeof plan)[] = [
+      { ...plan, serial: 5 },
+      { ...plan, schemaUid: "other" },
+      { ...plan, contentDigest: digest("9") },
+      { ...plan, source: { ...plan.source, identity: "other" } },
+      { ...plan, coordinationDigest: digest("9") },
+      { ...plan, targetIdentityDigest: digest("9") },
+      { ...plan, serverMajor: 16 },
+      { ...plan, actualStateFingerprint: digest("9") },
+      { ...plan, desiredStateFingerprint: digest("9") },
+      { ...plan, policyFingerprint: digest("9") },
+      { ...plan, executionBindingID: `v1-${"4".repeat(32)}` },
+      { ...plan, controllerStateVersion: 2 },
+      { ...plan, ptahVersion: "0.2.0" },
+      { ...plan, executorImage: `ptah@${digest("9")}` },
+      { ...plan, runnerProtocolVersion: 2 },
+      { ...plan, destructive: true },
+      { ...plan, privilegeChanges: [] },
+      { ...plan, statementCount: 4 },
+    ];
+    expect(new Set([base, ...variants.map(schemaPlanFingerprint)]).size).toBe(variants.length + 1);
+  });
+
+  test("does not depend on the order of the privilege kinds", () => {
+    const [a, b] = [["Grant", "Role"] as const, ["Role", "Grant"] as const];
+    expect(schemaPlanFingerprint({ ...plan, privilegeChanges: [...a] })).toBe(
+      schemaPlanFingerprint({ ...plan, privilegeChanges: [...b] }),
+    );
+  });
+});
+
+describe("the identity of a database URL", () => {
+  const digestOf = (url: string, ca?: string) => {
+    const identity = postgresTargetIdentity(url, ca);
+    return identity.ok ? identity.digest : identity.code;
+  };
+
+  test.each([
+    ["a rotated password", "postgres://u:one@h/db", "postgres://u:two@h/db"],
+    ["the default port spelled out", "postgres://u@h/db", "postgres://u@h:05432/db"],
+    ["another scheme of the engine", "pgx://u@h/db", "postgresql://u@h/db"],
+    ["the host in capitals", "postgres://u@H.Example/db", "postgres://u@h.example/db"],
+    ["a connect timeout", "postgres://u@h/db?connect_timeout=5", "postgres://u@h/db"],
+    ["parameters in another order", "postgres://u@h/db?a=1&b=2", "postgres://u@h/db?b=2&a=1"],
+    ["overrides instead of parts", "postgres://u@h:1234/db", "postgres://x@y/z?host=h&port=1234&dbname=db&user=u"],
+    ["two spellings of an IPv6 address", "postgres://u@[::1]/db", "postgres://u@[0:0::0:1]/db"],
+    ["a percent-encoded database", "postgres://u@h/d%62", "postgres://u@h/db"],
+  ])("%s changes nothing", (_, one, two) => {
+    expect(digestOf(one)).toMatch(/^sha256:/);
+    expect(digestOf(one)).toBe(digestOf(two));
+  });
+
+  test.each([
+    ["another host", "postgres://u@i/db"],
+    ["another port", "postgres://u@h:5433/db"],
+    ["another database, also by case", "postgres://u@h/DB"],
+    ["another user", "postgres://v@h/db"],
+    ["another search path", "postgres://u@h/db?search_path=x"],
+    ["a socket", "postgres://u@/db?host=/var/run/postgresql"],
+  ])("%s is another database", (_, url) => {
+    expect(digestOf(url)).toMatch(/^sha256:/);
+    expect(digestOf(url)).not.toBe(digestOf("postgres://u@h/db"));
+  });
+
+  test("the mounted CA's path is part of it", () => {
+    expect(digestOf("postgres://u@h/db", "/ca/ca.crt")).toBe(digestOf("postgres://u@h/db?sslrootcert=%2Fca%2Fca.crt"));
+    expect(digestOf("postgres://u@h/db?sslrootcert=a", "/ca/ca.crt")).toBe("ca_given_twice");
+  });
+
+  test.each([
+    ["mysql://u@h/db", "scheme_not_supported"],
+    ["not a url", "url_not_parsable"],
+    ["postgres://u@h/db#x", "url_not_parsable"],
+    ["postgres://u@h/%zz", "url_not_parsable"],
+    ["postgres://u@/db", "host_missing"],
+    ["postgres://u@a,b/db", "several_hosts"],
+    ["postgres://u@h/db?host=a,b", "several_hosts"],
+    ["postgres://u@h:0/db", "port_invalid"],
+    ["postgres://u@h:65536/db", "port_invalid"],
+    ["postgres://u@h", "database_missing"],
+    ["postgres://u@h/a/b", "database_invalid"],
+    ["postgres://u@h/db?a=1&a=2", "parameter_repeated"],
+    ["postgres://u@h/db?dbname=a&database=a", "parameter_ambiguous"],
+    ["postgres://u@h/db?host=", "parameter_empty"],
+    ["postgres://u@[::zz]/db", "host_invalid"],
+  ])("%s is refused as %s", (url, code) => {
+    expect(digestOf(url)).toBe(code);
+  });
+
+  test("a refusal holds no part of the URL", () => {
+    const refused = postgresTargetIdentity("postgres://svc:hunter2@h/db?a=1&a=2");
+    expect(JSON.stringify(refused)).not.toContain("hunter2");
+  });
+});

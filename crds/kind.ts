@@ -1,0 +1,50 @@
+/** What one custom resource definition is made of. */
+import type * as v from "valibot";
+import type { CelRule } from "./meta.ts";
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "boolean" | "date";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** Shown with `-o wide` only. */
+  readonly wide?: true;
+}
+
+export interface CustomKind {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+  readonly description: string;
+  readonly spec: v.GenericSchema;
+  /** The whole spec may never change once stored. */
+  readonly specImmutable: boolean;
+  readonly status?: v.GenericSchema;
+  /** Rules at the root, where metadata.name may be read. */
+  readonly rules?: readonly CelRule[];
+  readonly columns: readonly PrinterColumn[];
+}
+
+const AGE: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "Time since the object was created.",
+};
+
+/** The columns of a kind, Age last as everywhere in Kubernetes. */
+export function columns(...own: readonly PrinterColumn[]): readonly PrinterColumn[] {
+  return [...own, AGE];
+}
+
+/** The status of one condition as a column. */
+export function conditionColumn(name: string, type: string, description: string): PrinterColumn {
+  return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, description };
+}
+
+/** A created object's name has at most 63 characters; one stored before the rule keeps its name. */
+export const NAME_FITS_A_LABEL: CelRule = {
+  rule: "oldSelf.hasValue() || self.metadata.name.size() <= 63",
+  message: "metadata.name must have at most 63 characters, because it is also a label value",
+  optionalOldSelf: true,
+};

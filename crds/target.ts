@@ -1,0 +1,49 @@
+/** The database a resource changes, and the realm that keeps two resources from changing it at once. */
+import * as v from "valibot";
+import { ConfigMapKeySelector, DatabaseEngine, SecretKeySelector } from "./common.ts";
+import { def, kube, opt, pattern, req } from "./meta.ts";
+
+/** 1..253 characters, lower case, alphanumeric at both ends. */
+export const CoordinationKey = pattern(/^[a-z0-9]([a-z0-9._:/-]{0,251}[a-z0-9])?$/, 253);
+
+/** DNS-1123 subdomain. */
+export const RealmName = pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, 253);
+
+export const DatabaseTargetSpec = v.pipe(
+  v.object({
+    engine: req("Database engine, for example PostgreSQL.", DatabaseEngine),
+    coordinationKey: opt(
+      "Names the database for the lock between resources of this namespace. Not a secret; exactly one of this and realmRef.",
+      CoordinationKey,
+    ),
+    realmRef: opt(
+      "Names a cluster-wide PtahRealm, for a database that several namespaces share.",
+      v.object({ name: req("Name of the PtahRealm.", RealmName) }),
+    ),
+    sharedRealm: def(
+      "Declares that this resource owns only a part of the database; every resource on it has to say so.",
+      v.boolean(),
+      false,
+    ),
+    urlFrom: req("Secret key with the database URL. Only the operation's Pod reads it.", SecretKeySelector),
+    caFrom: opt(
+      "ConfigMap key with the CA bundle that the database's certificate is checked against (sslmode=verify-full).",
+      ConfigMapKeySelector,
+    ),
+  }),
+  kube({
+    rules: [
+      {
+        rule: "has(self.coordinationKey) != has(self.realmRef)",
+        message: "exactly one of coordinationKey and realmRef must be set",
+      },
+    ],
+  }),
+);
+export type DatabaseTargetSpec = v.InferOutput<typeof DatabaseTargetSpec>;
+
+/** A database that is only named by its URL. */
+export const DatabaseTargetRef = v.object({
+  urlFrom: req("Secret key with the database URL. Only the operation's Pod reads it.", SecretKeySelector),
+});
+export type DatabaseTargetRef = v.InferOutput<typeof DatabaseTargetRef>;
