@@ -274,6 +274,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   AlterObjectDependsStmt: nothing,
   CommentStmt: comment,
   CreateSchemaStmt: createSchema,
+  RuleStmt: warns("changes a rewrite rule"),
   CreateTrigStmt: warns("changes a trigger"),
   CreateEventTrigStmt: warns("changes an event trigger"),
   AlterEventTrigStmt: warns("changes an event trigger"),
