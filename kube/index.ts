@@ -18,6 +18,7 @@ export {
   type WriteOptions,
 } from "./client.ts";
 export { type Connection, type ConnectionFlags, connectionFrom, inCluster } from "./config.ts";
+export { type Custom, type CustomKindAccess, custom, type RawCustom } from "./custom.ts";
 export { type Committed, isKubeError, KubeError, type KubeErrorCode, orAbsent } from "./errors.ts";
 export { type At, apiVersionOf, type Kind, kindOf, kinds, pathOf } from "./kinds.ts";
 export type * from "./objects.ts";

@@ -24,9 +24,19 @@ export function keyOf(at: { readonly namespace?: string; readonly name: string }
   return at.namespace === undefined ? at.name : `${at.namespace}/${at.name}`;
 }
 
-/** A followed collection held in memory: what a watch said last. Never evidence of absence; decisive reads go uncached. */
+/** Objects whose deletion is remembered, so that an older answer to a write of ours does not bring one back. */
+const TOMBSTONES_MAX = 1_000;
+
+/**
+ * A followed collection held in memory: what a watch said last, and what our own writes were answered with before the
+ * watch told of them. Never evidence of absence; decisive reads go uncached.
+ */
 export class Store<T extends Stored, K> {
-  readonly #items = new Map<string, { readonly kept: K; readonly resourceVersion: string }>();
+  readonly #items = new Map<
+    string,
+    { readonly kept: K; readonly version: bigint | undefined; readonly text: string }
+  >();
+  readonly #gone = new Map<string, bigint>();
   readonly #options: StoreOptions<T, K>;
   readonly #kind: Kind<T>;
   readonly #selection: Selection;
@@ -53,7 +63,7 @@ export class Store<T extends Stored, K> {
       {
         onList: (items) => this.#onList(items),
         onChange: (object) => this.#put(object),
-        onDelete: (object) => this.#drop(keyOf(object.metadata)),
+        onDelete: (object) => this.#drop(keyOf(object.metadata), versionOf(object.metadata.resourceVersion)),
         onError: this.#options.onError,
       },
       signal,
@@ -74,9 +84,20 @@ export class Store<T extends Stored, K> {
     return this.#items.size;
   }
 
+  /** Takes an object that an uncached read or a write of ours was answered with, unless something newer is held. */
+  learn(object: T): void {
+    this.#put(object);
+  }
+
+  /** Drops an object that an uncached read did not find. */
+  forget(at: { readonly namespace?: string; readonly name: string }): void {
+    this.#drop(keyOf(at), undefined);
+  }
+
   #onList(items: readonly T[]): void {
     const listed = new Set(items.map((item) => keyOf(item.metadata)));
-    for (const key of [...this.#items.keys()]) if (!listed.has(key)) this.#drop(key);
+    for (const key of [...this.#items.keys()]) if (!listed.has(key)) this.#drop(key, undefined);
+    this.#gone.clear();
     for (const item of items) this.#put(item);
     this.isReady = true;
     this.#synced?.();
@@ -84,17 +105,36 @@ export class Store<T extends Stored, K> {
 
   #put(object: T): void {
     const key = keyOf(object.metadata);
+    const text = object.metadata.resourceVersion;
+    const version = versionOf(text);
     const before = this.#items.get(key);
-    if (before?.resourceVersion === object.metadata.resourceVersion) return;
+    if (before?.text === text || isOlder(version, before?.version) || isOlder(version, this.#gone.get(key))) return;
     const kept = this.#options.keep(object);
-    this.#items.set(key, { kept, resourceVersion: object.metadata.resourceVersion });
+    this.#items.set(key, { kept, version, text });
+    this.#gone.delete(key);
     this.#options.onChange?.({ before: before?.kept, after: kept });
   }
 
-  #drop(key: string): void {
+  #drop(key: string, version: bigint | undefined): void {
+    if (version !== undefined) {
+      this.#gone.set(key, version);
+      for (const oldest of this.#gone.keys()) {
+        if (this.#gone.size <= TOMBSTONES_MAX) break;
+        this.#gone.delete(oldest);
+      }
+    }
     const before = this.#items.get(key);
     if (before === undefined) return;
     this.#items.delete(key);
     this.#options.onChange?.({ before: before.kept, after: undefined });
   }
+}
+
+/** Kubernetes lets clients compare resourceVersions as whole numbers; anything else is never called older. */
+function versionOf(text: string): bigint | undefined {
+  return /^\d{1,20}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function isOlder(version: bigint | undefined, than: bigint | undefined): boolean {
+  return version !== undefined && than !== undefined && version < than;
 }

@@ -163,4 +163,26 @@ describe("following a collection", () => {
     await until(() => served.requests.length >= 4, "a second list and watch");
     expect(changes.length).toBe(1);
   });
+
+  test("an answer to a write of ours is held until the watch tells something newer", async () => {
+    const { store } = followed(
+      () => listOf("5", configMap("a", "5", { v: "listed" })),
+      () => hold(),
+    );
+    await store.ready;
+    store.learn(configMap("a", "8", { v: "written" }) as ConfigMap);
+    expect(store.get("shop/a")).toBe("written");
+    store.learn(configMap("a", "7", { v: "older" }) as ConfigMap);
+    expect(store.get("shop/a")).toBe("written");
+  });
+
+  test("an older answer does not bring a deleted object back", async () => {
+    const { store } = followed(
+      () => listOf("5", configMap("a", "5")),
+      () => streamed([event("DELETED", configMap("a", "9"))], true),
+    );
+    await until(() => store.isReady && store.size === 0, "the object is gone");
+    store.learn(configMap("a", "8") as ConfigMap);
+    expect(store.size).toBe(0);
+  });
 });
