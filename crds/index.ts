@@ -1,6 +1,7 @@
 /** The API: kinds, specs, statuses, names and digests. */
 export * from "./canonical.ts";
 export * from "./common.ts";
+export * from "./conditions.ts";
 export * from "./duration.ts";
 export * from "./engine.ts";
 export * from "./execution.ts";
@@ -11,6 +12,7 @@ export * from "./names.ts";
 export * from "./ptahschema.ts";
 export * from "./ptahschemaapproval.ts";
 export * from "./ptahschemaplan.ts";
+export * from "./reasons.ts";
 export * from "./source.ts";
 export * from "./spec.ts";
 export * from "./status/index.ts";

@@ -1,5 +1,6 @@
 /** What one custom resource definition is made of. */
 import type * as v from "valibot";
+import type { Json } from "./canonical.ts";
 import type { CelRule } from "./meta.ts";
 
 export interface PrinterColumn {
@@ -20,6 +21,8 @@ export interface CustomKind {
   /** The whole spec may never change once stored. */
   readonly specImmutable: boolean;
   readonly status?: v.GenericSchema;
+  /** Status of an object nobody has looked at yet; keeps kstatus from calling it current. */
+  readonly statusDefault?: Json;
   /** Rules at the root, where metadata.name may be read. */
   readonly rules?: readonly CelRule[];
   readonly columns: readonly PrinterColumn[];

@@ -15,6 +15,7 @@ export const PTAH_SCHEMA: CustomKind = {
   spec: PtahSchemaSpec,
   specImmutable: false,
   status: SchemaStatus,
+  statusDefault: { observedGeneration: -1 },
   rules: [NAME_FITS_A_LABEL],
   columns: columns(
     { name: "Phase", type: "string", jsonPath: ".status.phase", description: "Where the resource is." },

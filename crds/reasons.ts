@@ -1,0 +1,437 @@
+/**
+ * The closed table of condition reasons. A reason is a contract value: it is never given another meaning, adding one is
+ * compatible. `kubectl ptah explain <reason>` and docs/reasons.md are this table.
+ */
+import type { ConditionTypeName } from "./conditions.ts";
+
+/** Who has to act. `nobody`: it comes by itself, or there is nothing to do. */
+export type Actor = "nobody" | "author" | "approver" | "database administrator" | "operator administrator";
+
+export interface Reason {
+  readonly reason: string;
+  /** Conditions it appears on, with their status. */
+  readonly conditions: readonly `${ConditionTypeName}=${"True" | "False" | "Unknown"}`[];
+  readonly meaning: string;
+  readonly who: Actor;
+  /** The next command, or what is waited for. */
+  readonly next: string;
+}
+
+const WAIT = "Nothing to do; kubectl ptah wait schema/NAME returns when it is over.";
+const LOOK = "kubectl ptah schema NAME";
+const PLAN = "kubectl ptah plan NAME";
+const REFRESH = "kubectl ptah refresh schema/NAME --wait";
+const EDIT = "kubectl edit ptahschema NAME";
+const EVENTS = "kubectl events --for ptahschema/NAME";
+const APPROVE = "kubectl ptah approve NAME";
+
+const r = (
+  reason: string,
+  conditions: Reason["conditions"],
+  meaning: string,
+  who: Actor = "nobody",
+  next: string = WAIT,
+): Reason => ({ reason, conditions, meaning, who, next });
+
+const SOURCE_REASONS: readonly Reason[] = [
+  r("SnapshotTaken", ["ArtifactResolved=True"], "The ConfigMap's files are copied into an immutable snapshot."),
+  r("CommitResolved", ["ArtifactResolved=True"], "The Git ref is resolved to a commit."),
+  r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest."),
+  r(
+    "SourceNotFound",
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    "The ConfigMap, or a key of it that the spec names, does not exist.",
+    "author",
+    "Create the ConfigMap or the key the message names; the resource tries again by itself.",
+  ),
+  r(
+    "SourceRefused",
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    "The source holds something that cannot be used, for example no file, a path that leaves the source, or too much.",
+    "author",
+    "Change what the message names; the resource tries again by itself.",
+  ),
+  r(
+    "SourcePolicyNotFound",
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    "The ConfigMap that spec.desired.sourcePolicyFrom names does not exist or is not immutable.",
+    "author",
+    "Create it with immutable: true, or correct sourcePolicyFrom.",
+  ),
+  r(
+    "SourcePolicyRefused",
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    "The source policy does not admit this source; the message names the rule.",
+    "author",
+    "Use a source the policy admits, or have its owner publish another policy.",
+  ),
+  r(
+    "ResolveFailed",
+    ["ArtifactResolved=False"],
+    "The source could not be resolved and there is no earlier resolution.",
+    "author",
+    EVENTS,
+  ),
+  r("Refreshing", ["ArtifactResolved=Unknown"], "The source is read again."),
+  r(
+    "RefreshFailed",
+    ["ArtifactResolved=Unknown"],
+    "Reading the source again failed; it is tried again.",
+    "author",
+    EVENTS,
+  ),
+  r("RefreshSuspended", ["ArtifactResolved=Unknown"], "The source is not read again while the resource is suspended."),
+  r(
+    "SourceFreshnessUnknown",
+    ["PlanReady=Unknown", "InSync=Unknown"],
+    "Whether the source is still current is not known.",
+  ),
+  r("SourceRefreshPending", ["PlanReady=Unknown", "InSync=Unknown"], "The source is being read again."),
+  r("SourceResolutionUnknown", ["InSync=Unknown"], "There is no resolved source."),
+  r("SourceUnresolved", ["PlanReady=False"], "There is no plan because there is no resolved source."),
+  r(
+    "Pending",
+    ["ArtifactVerified=False", "Ready=False"],
+    "Nothing has been read yet, or the next read is about to start.",
+  ),
+  r(
+    "PolicyRefused",
+    ["ArtifactVerified=False"],
+    "The verification policy refused the artifact.",
+    "author",
+    "Publish an artifact the policy accepts, or have its owner publish another policy.",
+  ),
+  r("PolicySatisfied", ["ArtifactVerified=True"], "The artifact's type and the verification policy's checks passed."),
+  r(
+    "PolicyChanged",
+    ["ArtifactVerified=False", "PlanReady=False"],
+    "The verification policy changed; it is judged again.",
+  ),
+  r("ArtifactUnverified", ["PlanReady=False"], "There is no plan because the artifact is not verified."),
+];
+
+const SUPPORT_REASONS: readonly Reason[] = [
+  r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs."),
+  r(
+    "UnsupportedEngine",
+    ["EngineSupported=False", "Ready=False", "Stalled=True", "PlanReady=False", "DatabaseReachable=Unknown"],
+    "This version does not run the engine that spec.target.engine names.",
+    "author",
+    EDIT,
+  ),
+  r(
+    "UnsupportedSource",
+    ["EngineSupported=False", "Ready=False", "Stalled=True"],
+    "This version does not read the kind of source that spec.desired names.",
+    "author",
+    "Use a source this version reads (the message names them), or upgrade the operator.",
+  ),
+  r(
+    "UnsupportedServerVersion",
+    ["EngineSupported=False", "Ready=False", "Stalled=True"],
+    "No scratch image is configured for the server's major version, and spec.dev names no scratch database.",
+    "operator administrator",
+    "Give the manager --scratch-image ENGINE-MAJOR=IMAGE@DIGEST, or set spec.dev.urlFrom to a scratch database.",
+  ),
+  r(
+    "RealmConflict",
+    ["Ready=False", "Stalled=True", "Applying=False"],
+    "Another resource declares the same database and not all of them declare that they share it.",
+    "author",
+    "Set target.sharedRealm on every resource of the database, or remove or suspend the other one.",
+  ),
+  r(
+    "RealmNotAuthorized",
+    ["Ready=False", "Stalled=True", "Applying=False"],
+    "The database realm does not admit this resource.",
+    "operator administrator",
+    "Ask the administrator of the realm to list this namespace, or use a coordinationKey.",
+  ),
+];
+
+const READ_REASONS: readonly Reason[] = [
+  r("Observed", ["DatabaseReachable=True"], "The database was read."),
+  r("ScopedPlanPending", ["InSync=Unknown"], "The database was read; the plan that proves it is being computed."),
+  r(
+    "ScopedChanges",
+    ["DriftDetected=True", "InSync=False"],
+    "The managed scope differs from what is declared.",
+    "nobody",
+    PLAN,
+  ),
+  r("ScopedConverged", ["DriftDetected=False", "InSync=True"], "A fresh plan of the managed scope has no statement."),
+  r(
+    "InSync",
+    ["InSync=True", "Ready=True"],
+    "A fresh read proved that the database is as declared.",
+    "nobody",
+    "Nothing to do.",
+  ),
+  r(
+    "ConvergedAfterUnknownOutcome",
+    ["InSync=True", "Ready=True"],
+    "The last Apply's outcome was never established, and a fresh read found nothing left to change.",
+    "nobody",
+    "Nothing to do; kubectl ptah journal schema/NAME shows the Apply.",
+  ),
+  r(
+    "NoChanges",
+    ["PlanReady=False"],
+    "There is no plan because nothing is left to change.",
+    "nobody",
+    "Nothing to do.",
+  ),
+  r("StaleObservation", ["PlanReady=False"], "The database has to be read again before planning."),
+  r("InputsChanged", ["Ready=False"], "A result was discarded because what it was computed from has moved."),
+  r("DesiredStateChanged", ["InSync=False", "Ready=False"], "What is declared changed; the database is read again."),
+  r(
+    "ExecutionBindingChanged",
+    ["Ready=False", "PlanReady=False", "InSync=Unknown"],
+    "An execution component changed; everything is read again under the new one.",
+  ),
+  r(
+    "LeaseContinuityLost",
+    ["PlanReady=False", "InSync=Unknown", "Ready=False"],
+    "The database realm's Lease was not held without a gap; the result was dropped.",
+  ),
+  r("OperationInProgress", ["Ready=False", "Reconciling=True"], "An operation is under way."),
+  r(
+    "OperationFailed",
+    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True"],
+    "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
+    "author",
+    EVENTS,
+  ),
+  r("Succeeded", ["ReconciliationFailed=False"], "An operation succeeded after a failure.", "nobody", "Nothing to do."),
+  r(
+    "ConfigurationError",
+    ["ReconciliationFailed=True", "Ready=False"],
+    "An operation's Job could not be built from what is declared or configured; nothing ran.",
+    "author",
+    "Change what the message names; it is tried again by itself.",
+  ),
+  r(
+    "PodAdmissionRefused",
+    ["Ready=False"],
+    "The API server refuses the operation's Pod. The claim stands and the Job controller keeps trying.",
+    "operator administrator",
+    "kubectl events shows the refusal on the Job; mend the quota, policy or webhook it names.",
+  ),
+  r(
+    "RunnerProtocolMismatch",
+    ["ReconciliationFailed=True", "Ready=False"],
+    "The runner image speaks another protocol than the manager; the executor was not started.",
+    "operator administrator",
+    "Set --runner-image to the image of this manager.",
+  ),
+];
+
+const PLAN_REASONS: readonly Reason[] = [
+  r("Published", ["PlanReady=True", "Ready=True"], "The plan and all its chunks are stored.", "nobody", PLAN),
+  r(
+    "AwaitingApproval",
+    ["Ready=False"],
+    "A plan waits for a person's approval of exactly that plan.",
+    "approver",
+    APPROVE,
+  ),
+  r(
+    "Waiting",
+    ["ApprovalRequired=True"],
+    "A plan waits for a person's approval of exactly that plan.",
+    "approver",
+    APPROVE,
+  ),
+  r("PlanReady", ["ApprovalRequired=True"], "An immutable plan is ready for approval.", "approver", APPROVE),
+  r(
+    "PrivilegeChanges",
+    ["ApprovalRequired=True"],
+    "The plan changes who may do what, so it waits for a person under every policy.",
+    "approver",
+    APPROVE,
+  ),
+  r(
+    "UnprovenChanges",
+    ["ApprovalRequired=True"],
+    "Earlier Applies of this declaration were not followed by a read without changes, so the next plan waits for a person.",
+    "approver",
+    "kubectl ptah plan NAME shows what keeps coming back; approve it, or correct the declaration.",
+  ),
+  r("NotRequired", ["ApprovalRequired=False"], "Policy asks for no separate approval."),
+  r("Satisfied", ["ApprovalRequired=False"], "The approval passed its final check."),
+  r("ApplyPending", ["Ready=False", "Reconciling=True"], "The plan is allowed and about to be applied."),
+  r(
+    "ApplyDisabled",
+    ["ApprovalRequired=False", "Ready=False", "Stalled=True"],
+    "spec.policy.apply is Never: plans are recorded and none is applied.",
+    "author",
+    "Set spec.policy.apply to OnApproval to let a plan run.",
+  ),
+  r(
+    "DestructiveChangesDisabled",
+    ["ApprovalRequired=False"],
+    "The plan may lose data and spec.policy.allowDestructive is false.",
+    "author",
+    "kubectl ptah plan NAME marks the statements; change the declaration, or set spec.policy.allowDestructive.",
+  ),
+  r(
+    "PolicyBlocked",
+    ["Ready=False", "Stalled=True"],
+    "Policy refuses the plan because it may lose data.",
+    "author",
+    "kubectl ptah plan NAME marks the statements; change the declaration, or set spec.policy.allowDestructive.",
+  ),
+  r(
+    "ProtectedTable",
+    ["PlanReady=False", "InSync=False", "Ready=False", "Stalled=True"],
+    "The change would touch a table of spec.policy.protectedTables. No plan is published.",
+    "author",
+    "Change the declaration so that the table stays as it is, or take it off spec.policy.protectedTables.",
+  ),
+  r(
+    "PlanRefused",
+    ["PlanReady=False", "InSync=Unknown", "Ready=False", "Stalled=True"],
+    "The executor refuses to plan: the declaration or the database holds something it does not manage, or the change cannot be made.",
+    "author",
+    "The message names file, line or object. Change it, or leave it out with spec.policy.exclude.",
+  ),
+  r(
+    "PlanTooLarge",
+    ["PlanReady=False", "Ready=False", "Stalled=True"],
+    "The plan is larger than a plan may be (8 MiB).",
+    "author",
+    "Declare the change in smaller steps.",
+  ),
+  r("Stale", ["PlanReady=False"], "The plan went stale before it ran; the database is read again."),
+  r("StalePlan", ["Ready=False"], "The plan went stale before it ran; a new one follows."),
+  r(
+    "ApprovalRevoked",
+    ["ApprovalRequired=True", "PlanReady=False"],
+    "The approval became invalid before anything was started.",
+    "approver",
+    APPROVE,
+  ),
+];
+
+const APPLY_REASONS: readonly Reason[] = [
+  r("ApprovedPlan", ["Applying=True"], "The approved plan is being applied."),
+  r("AutomaticPlan", ["Applying=True"], "A plan that policy allows without an approval is being applied."),
+  r("JobCompleted", ["Applying=False"], "The Apply ended; a fresh read follows."),
+  r(
+    "VerifyingConvergence",
+    ["InSync=Unknown", "Ready=False", "Reconciling=True"],
+    "The Apply ended; a fresh read has to prove what it did.",
+  ),
+  r(
+    "ApplyOutcomeUnknown",
+    ["ReconciliationFailed=True", "Applying=False"],
+    "The Apply ended without proof either way. It is never run again; a fresh read says what the database holds.",
+  ),
+  r(
+    "OutcomeUnknown",
+    ["Applying=False", "Ready=False"],
+    "Whether the Apply changed the database is not known; only reads go on.",
+  ),
+  r("ProofInputsChanged", ["InSync=Unknown"], "The read that proves the Apply starts again."),
+  r(
+    "TargetIdentityChanged",
+    ["Ready=False", "Stalled=True", "InSync=Unknown"],
+    "The read that should prove the last Apply reached another database than the Apply did.",
+    "database administrator",
+    "Point the Secret at the first database again, or end the wait with kubectl ptah settle NAME.",
+  ),
+  r(
+    "RecordRestored",
+    ["Ready=False", "InSync=Unknown"],
+    "The status was lost and the record of an unsettled Apply was put back from metadata.",
+    "database administrator",
+    "A fresh read settles it; where that cannot be, kubectl ptah settle NAME.",
+  ),
+  r("Active", ["Suspended=False"], "The resource is active.", "nobody", "Nothing to do."),
+  r("Requested", ["Suspended=True"], "spec.suspend asks for it.", "author", EDIT),
+  r("Suspended", ["Ready=False"], "No new operation starts while spec.suspend is true.", "author", EDIT),
+];
+
+const APPROVAL_REASONS: readonly Reason[] = [
+  r("CurrentPlan", ["Accepted=True", "Stale=False"], "The approval is for the plan that stands."),
+  r(
+    "PlanNoLongerCurrent",
+    ["Accepted=False", "Stale=True"],
+    "The approved plan no longer matches the current database state.",
+    "approver",
+    "If a new plan waits: kubectl ptah approve NAME.",
+  ),
+  r("SupersededApproval", ["Accepted=False", "Stale=True"], "Another approval of the same plan was used."),
+  r("DispatchCommitted", ["Consumed=True"], "One dispatch spent the approval.", "nobody", LOOK),
+];
+
+/** Every condition reason, sorted. */
+export const REASONS: readonly Reason[] = [
+  ...SOURCE_REASONS,
+  ...SUPPORT_REASONS,
+  ...READ_REASONS,
+  ...PLAN_REASONS,
+  ...APPLY_REASONS,
+  ...APPROVAL_REASONS,
+].sort((a, b) => a.reason.localeCompare(b.reason, "en"));
+
+export interface EventReason {
+  readonly reason: string;
+  readonly type: "Normal" | "Warning";
+  readonly on: "PtahSchema" | "PtahSchemaApproval";
+  readonly when: string;
+  readonly next: string;
+}
+
+const e = (
+  reason: string,
+  type: EventReason["type"],
+  when: string,
+  next: string = WAIT,
+  on: EventReason["on"] = "PtahSchema",
+): EventReason => ({ reason, type, on, when, next });
+
+/** Every Event reason, sorted. Events may be lost; conditions and status.journal are the record. */
+export const EVENT_REASONS: readonly EventReason[] = [
+  e("AdmissionSnapshotRefreshed", "Normal", "A claim that started nothing yet took up a new Pod envelope."),
+  e("ApplyOutcomeUnknown", "Warning", "An Apply ended without proof of what it did; a fresh read follows."),
+  e("ApprovalAccepted", "Normal", "An approval was accepted."),
+  e("ApprovalRequired", "Normal", "A plan waits for a person.", APPROVE),
+  e("ApprovalRevoked", "Warning", "An approval became invalid before anything was started.", APPROVE),
+  e("ApprovalStale", "Warning", "An approval no longer matches the plan that stands.", APPROVE, "PtahSchemaApproval"),
+  e("ArtifactVerificationRefused", "Warning", "The verification policy refused the artifact.", EDIT),
+  e("ExecutionBindingChanged", "Warning", "An execution component changed; plans of the old one are retired."),
+  e("LeaseContinuityLost", "Warning", "The realm's Lease was not held without a gap; a result was dropped."),
+  e("OperationCompleted", "Normal", "An operation's result was accepted."),
+  e("OperationFailed", "Warning", "An operation failed.", LOOK),
+  e("OperationStarted", "Normal", "An operation's Job was created."),
+  e("PlanStale", "Warning", "A plan went stale before it ran."),
+  e(
+    "PodAdmissionRefused",
+    "Warning",
+    "The API server refuses an operation's Pod.",
+    "kubectl events shows the refusal on the Job.",
+  ),
+  e("ProtectedTableRefused", "Warning", "The change would touch a protected table.", EDIT),
+  e("ReadRequested", "Normal", "A requested read is due now."),
+  e("ReadRequestInvalid", "Warning", "The annotation read-requested-at holds no RFC 3339 instant.", REFRESH),
+  e("ReadRestarted", "Normal", "A failed read gave way to reading the source again."),
+  e("RecordRestored", "Warning", "The record of an unsettled Apply was put back from metadata.", LOOK),
+  e("ResultReadFailed", "Warning", "An operation's log could not be read; it is read again."),
+  e("ResultReadTimedOut", "Warning", "Reading an operation's log took too long; it is read again."),
+  e(
+    "RunnerProtocolMismatch",
+    "Warning",
+    "The runner image speaks another protocol.",
+    "Set --runner-image to the image of this manager.",
+  ),
+  e("Settled", "Normal", "A person settled the record of an Apply."),
+  e("TargetLockReleaseOwed", "Warning", "A Lease could not be given back; it is tried again."),
+  e("VerificationPolicyInvalidated", "Warning", "The verification policy stopped matching."),
+];
+
+/** The entries a word names, whatever its case: a condition reason, an Event reason, or both. */
+export function explainReason(word: string): { readonly reason?: Reason; readonly event?: EventReason } {
+  const same = (entry: { readonly reason: string }) => entry.reason.toLowerCase() === word.toLowerCase();
+  return { reason: REASONS.find(same), event: EVENT_REASONS.find(same) };
+}
