@@ -1,0 +1,169 @@
+/** The images of tests and the demo: what each is made of. */
+import { chmodSync, existsSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { mustRun } from "../command.ts";
+import { LIMITS } from "../limits.ts";
+import { repositoryRoot } from "../paths.ts";
+import type { Progress } from "../progress.ts";
+import { type BuiltImage, layerOf, writeImage } from "./oci.ts";
+import { ensureRootfs, type RootfsSpec } from "./rootfs.ts";
+import type { TarEntry } from "./tar.ts";
+
+const REGISTRY = "docker.io/local";
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
+/** The user of the product's Pods, and the one of PostgreSQL's public images. */
+const PTAH_UID = 65532;
+const POSTGRES_UID = 999;
+
+export interface ImageBuild {
+  cacheDir: string;
+  progress: Progress;
+}
+
+/** One builder per image name; the names are the keys of images.json. */
+export const IMAGES = {
+  pause: buildPause,
+  busybox: buildBusybox,
+  ptah: buildPtah,
+  postgres15: (build: ImageBuild) => buildPostgres(build, "bookworm", 15),
+  postgres17: (build: ImageBuild) => buildPostgres(build, "trixie", 17),
+} satisfies Record<string, (build: ImageBuild) => Promise<BuiltImage>>;
+
+export type ImageName = keyof typeof IMAGES;
+
+export function isImageName(name: string): name is ImageName {
+  return Object.hasOwn(IMAGES, name);
+}
+
+/** What keeps a Pod's shared namespaces open: a program that sleeps. */
+export const PAUSE_TAG = `${REGISTRY}/pause:1`;
+
+async function buildPause({ cacheDir }: ImageBuild): Promise<BuiltImage> {
+  const layer = await layerOf([busyboxBinary()], layerFile(cacheDir, "pause"));
+  const config = { user: "65535:65535", entrypoint: ["/bin/busybox", "sleep", "2147483647"] };
+  return writeImage({ name: `${REGISTRY}/pause`, tag: "1", layers: [layer], config }, archiveFile(cacheDir, "pause"));
+}
+
+/** A shell with the usual tools, for bare Jobs and probes of the cluster itself. */
+async function buildBusybox({ cacheDir }: ImageBuild): Promise<BuiltImage> {
+  const applets = (await mustRun("/usr/bin/busybox", ["--list"])).trim().split("\n");
+  const links = applets
+    .filter((name) => name !== "busybox")
+    .map((name): TarEntry => ({ type: "symlink", path: `bin/${name}`, mode: 0o777, target: "busybox" }));
+  const entries = [busyboxBinary(), ...links, ...userFiles("nobody", 65534), temporaryDirectory()];
+  const layer = await layerOf(entries, layerFile(cacheDir, "busybox"));
+  const config = { user: "65534:65534", entrypoint: [], command: ["sh"], env: { PATH: "/bin" } };
+  return writeImage(
+    { name: `${REGISTRY}/busybox`, tag: "1", layers: [layer], config },
+    archiveFile(cacheDir, "busybox"),
+  );
+}
+
+/** The product: the one executable, the few system libraries that it is linked with, and the public authorities. */
+async function buildPtah({ cacheDir, progress }: ImageBuild): Promise<BuiltImage> {
+  const executable = join(repositoryRoot, "build", "ptah");
+  if (!existsSync(executable)) {
+    await progress.step("build/ptah", () =>
+      mustRun(process.execPath, [join(repositoryRoot, "tools", "build.ts")], {
+        cwd: repositoryRoot,
+        timeoutMs: LIMITS.goBuildMs,
+      }),
+    );
+  }
+  chmodSync(executable, 0o755);
+  const libraries = sharedLibraries(await mustRun("ldd", [executable]));
+  const entries: TarEntry[] = [
+    { type: "copy", path: "usr/local/bin/ptah", mode: 0o755, source: executable },
+    { type: "symlink", path: "usr/local/bin/kubectl-ptah", mode: 0o777, target: "ptah" },
+    ...libraries.map(
+      (path): TarEntry => ({ type: "copy", path: path.slice(1), mode: 0o755, source: realpathSync(path) }),
+    ),
+    { type: "copy", path: CA_BUNDLE.slice(1), mode: 0o644, source: CA_BUNDLE },
+    { type: "file", path: "etc/nsswitch.conf", mode: 0o644, content: "hosts: files dns\n" },
+    ...userFiles("ptah", PTAH_UID),
+    temporaryDirectory(),
+  ];
+  const layer = await layerOf(entries, layerFile(cacheDir, "ptah"));
+  const config = {
+    user: `${PTAH_UID}:${PTAH_UID}`,
+    entrypoint: ["/usr/local/bin/ptah"],
+    env: { PATH: SYSTEM_PATH, SSL_CERT_FILE: CA_BUNDLE },
+    workingDir: "/",
+  };
+  return writeImage({ name: `${REGISTRY}/ptah`, tag: "dev", layers: [layer], config }, archiveFile(cacheDir, "ptah"));
+}
+
+/** A PostgreSQL server and its tools from the distribution; the version is the one that release carries. */
+async function buildPostgres({ cacheDir, progress }: ImageBuild, suite: string, major: number): Promise<BuiltImage> {
+  const root = await ensureRootfs(postgresRootfs(suite, major), cacheDir, progress);
+  const script = readFileSync(join(repositoryRoot, "e2e", "cluster", "images", "postgres-entrypoint.sh"), "utf8");
+  const entrypoint = "/usr/local/bin/postgres-entrypoint";
+  const top = await layerOf(
+    [{ type: "file", path: entrypoint.slice(1), mode: 0o755, content: script }],
+    layerFile(cacheDir, `postgres${major}-entrypoint`),
+  );
+  const config = {
+    user: `${POSTGRES_UID}:${POSTGRES_UID}`,
+    entrypoint: [entrypoint],
+    command: ["serve"],
+    env: {
+      PATH: `/usr/lib/postgresql/${major}/bin:${SYSTEM_PATH}`,
+      LANG: "C.UTF-8",
+      PG_MAJOR: String(major),
+      PGDATA: "/var/lib/postgresql/data",
+      PGHOST: "/var/lib/postgresql/run",
+    },
+    workingDir: "/",
+  };
+  const spec = { name: `${REGISTRY}/postgres`, tag: String(major), layers: [root, top], config };
+  return writeImage(spec, archiveFile(cacheDir, `postgres${major}`));
+}
+
+function postgresRootfs(suite: string, major: number): RootfsSpec {
+  const ids = `chroot "$1" usermod -u ${POSTGRES_UID} postgres; chroot "$1" groupmod -g ${POSTGRES_UID} postgres`;
+  const home = `mkdir -p "$1/run/postgresql"; chroot "$1" chown -R ${POSTGRES_UID}:${POSTGRES_UID} /var/lib/postgresql /run/postgresql`;
+  const noCluster = 'echo "create_main_cluster = false" > "$1/etc/postgresql-common/createcluster.conf"';
+  return {
+    name: `postgres${major}`,
+    suite,
+    packages: [`postgresql-${major}`],
+    excludes: [
+      "/usr/lib/*/libLLVM*",
+      "/usr/lib/postgresql/*/lib/llvmjit*",
+      "/usr/lib/postgresql/*/lib/bitcode/*",
+    ],
+    setup: [`mkdir -p "$1/etc/postgresql-common"; ${noCluster}`],
+    customize: [`set -e; ${ids}; ${home}`],
+  };
+}
+
+/** Absolute paths of the libraries that `ldd` names; the kernel's own has no file. */
+export function sharedLibraries(ldd: string): string[] {
+  const paths = ldd.split("\n").flatMap((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
+  return [...new Set(paths)];
+}
+
+function busyboxBinary(): TarEntry {
+  return { type: "copy", path: "bin/busybox", mode: 0o755, source: "/usr/bin/busybox" };
+}
+
+function userFiles(name: string, id: number): TarEntry[] {
+  const passwd = `root:x:0:0:root:/root:/sbin/nologin\n${name}:x:${id}:${id}:${name}:/tmp:/sbin/nologin\n`;
+  return [
+    { type: "file", path: "etc/passwd", mode: 0o644, content: passwd },
+    { type: "file", path: "etc/group", mode: 0o644, content: `root:x:0:\n${name}:x:${id}:\n` },
+  ];
+}
+
+function temporaryDirectory(): TarEntry {
+  return { type: "directory", path: "tmp", mode: 0o1777 };
+}
+
+function layerFile(cacheDir: string, name: string): string {
+  return join(cacheDir, "images", "layers", `${name}.tar.zst`);
+}
+
+function archiveFile(cacheDir: string, name: string): string {
+  return join(cacheDir, "images", `${name}.oci.tar`);
+}
