@@ -52,10 +52,16 @@ export type SchemaPolicy = v.InferOutput<typeof SchemaPolicy>;
 
 export const HISTORY_PLANS_DEFAULT = 5;
 
-const fitsDeadline = (path: string) => ({
-  rule: `duration(self.${path}) <= duration(string(self.execution.activeDeadlineSeconds) + 's')`,
-  message: `${path} must not exceed execution.activeDeadlineSeconds`,
-});
+/** Compared as numbers: a duration made of a string of unknown length exceeds the API server's cost budget. */
+const fitsDeadline = (path: string) => {
+  const [value, deadline] = [`duration(self.${path})`, "self.execution.activeDeadlineSeconds"];
+  return {
+    rule:
+      `${value}.getSeconds() < ${deadline} || ` +
+      `(${value}.getSeconds() == ${deadline} && ${value}.getMilliseconds() % 1000 == 0)`,
+    message: `${path} must not exceed execution.activeDeadlineSeconds`,
+  };
+};
 
 export const PtahSchemaSpec = v.pipe(
   v.object({

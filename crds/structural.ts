@@ -132,7 +132,7 @@ function applyAction(out: Structural, action: Node): void {
       out.format ??= "int64";
       return;
     case "regex":
-      out.pattern = (bound as RegExp).source;
+      out.pattern = re2(bound as RegExp);
       return;
     case "min_length":
       out[out.type === "array" ? "minItems" : "minLength"] = Number(bound);
@@ -151,6 +151,11 @@ function applyAction(out: Structural, action: Node): void {
     default:
       throw new Error(`a structural schema has no form for valibot's ${action.type}`);
   }
+}
+
+/** The pattern as Go's regexp package reads it. */
+function re2(regex: RegExp): string {
+  return regex.source.replace(/\\u([0-9A-Fa-f]{4})/g, "\\x{$1}");
 }
 
 function applyFacts(out: Structural, facts: KubeFacts): void {

@@ -62,7 +62,7 @@ export const Claim = v.object({
   target: opt("Database the operation reads or changes.", TargetBinding),
   coordinationDigest: opt("Digest of the database realm.", Digest),
   targetIdentityDigest: opt("Database the plan was computed against; a Plan holds what its Observe read.", Digest),
-  serverVersion: opt("Server version the claim counts on; an Observe without one only learns it.", text(1, 64)),
+  serverMajor: opt("Major version the claim counts on; an Observe without one only learns the version.", int(1)),
   observation: opt("Policy the reading is made under.", ObservationPolicy),
   transactionMode: opt("How an Apply groups its statements.", text(1, 16)),
   policyFingerprint: opt("Fingerprint of the policy the operation is judged by.", Digest),

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "bun:test";
+import * as v from "valibot";
+import { compareBytewise } from "./canonical.ts";
+import { CONDITION_TYPES } from "./conditions.ts";
+import { customResourceDefinition, rootSchema } from "./definition.ts";
+import { engineSupported, normalizeEngine, sourceSupported } from "./engine.ts";
+import { KINDS, parsePtahSchema } from "./fields.ts";
+import { kube, opt, req } from "./meta.ts";
+import { EVENT_REASONS, explainReason, REASONS } from "./reasons.ts";
+import { declaredSource, SourceSpec } from "./source.ts";
+import { type Structural, structural } from "./structural.ts";
+
+const object = (spec: object, more: object = {}) => ({
+  apiVersion: "operator.ptah.run/v1alpha1",
+  kind: "PtahSchema",
+  metadata: { name: "orders", namespace: "shop", uid: "u", resourceVersion: "1", generation: 1 },
+  spec: {
+    target: { engine: "PostgreSQL", coordinationKey: "orders", urlFrom: { name: "db", key: "url" } },
+    desired: { configMap: { name: "orders" } },
+    ...spec,
+  },
+  ...more,
+});
+
+describe("the door", () => {
+  test("fills the defaults that the API server would", () => {
+    const parsed = parsePtahSchema(object({}));
+    if (!parsed.ok) throw new Error(parsed.message);
+    expect(parsed.value.spec.policy).toEqual({
+      apply: "OnApproval",
+      allowDestructive: false,
+      driftSeverity: "all",
+      lockTimeout: "30s",
+      transactionMode: "file",
+    });
+    expect(parsed.value.spec.execution.activeDeadlineSeconds).toBe(900);
+    expect(parsed.value.spec.history.keepPlans).toBe(5);
+    expect(parsed.value.metadata.finalizers).toEqual([]);
+  });
+
+  test("takes an object with fields of a newer minor version", () => {
+    const parsed = parsePtahSchema(object({ brandNew: 1 }, { status: { phase: "InSync", alsoNew: {} } }));
+    expect(parsed.ok && parsed.value.status?.phase).toBe("InSync");
+    expect(parsed.ok && "brandNew" in parsed.value.spec).toBe(false);
+  });
+
+  test("refuses a value it does not know by the field's name and without the value", () => {
+    const parsed = parsePtahSchema(object({ policy: { apply: "hunter2" }, interval: "1s" }));
+    expect(parsed).toMatchObject({ ok: false, code: "object_not_readable" });
+    expect(!parsed.ok && parsed.message).toContain("spec.policy.apply, spec.interval");
+    expect(!parsed.ok && parsed.message).not.toContain("hunter2");
+  });
+
+  test("a declared source is one of three, or none", () => {
+    const source = (spec: object) => declaredSource(v.parse(SourceSpec, spec));
+    expect(source({ configMap: { name: "a" } })).toMatchObject({ kind: "ConfigMap", configMap: { name: "a" } });
+    expect(source({ git: { repository: "https://g/a", ref: "main" } })).toMatchObject({
+      kind: "Git",
+      git: { path: "." },
+    });
+    const oci = { ociRef: "oci://r/a", verificationPolicyFrom: { name: "p", key: "k" } };
+    expect(source(oci)).toMatchObject({ kind: "OCI", ociRef: "oci://r/a" });
+    expect(source({})).toBeUndefined();
+    expect(source({ ...oci, configMap: { name: "a" } })).toBeUndefined();
+    expect(source({ ociRef: "oci://r/a" })).toBeUndefined();
+  });
+});
+
+describe("engines", () => {
+  test("spellings mean one of two engines, whatever their case", () => {
+    expect(["PostgreSQL", "postgres", "PGX"].map(normalizeEngine)).toEqual(Array(3).fill("postgresql"));
+    expect(["MySQL", "MariaDB"].map(normalizeEngine)).toEqual(["mysql", "mysql"]);
+    expect(["Oracle", "constructor", ""].map(normalizeEngine)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("what is not run yet is told apart", () => {
+    expect(["PostgreSQL", "MySQL", "Oracle"].map(engineSupported)).toEqual([true, false, false]);
+    expect((["ConfigMap", "Git", "OCI"] as const).map(sourceSupported)).toEqual([true, false, false]);
+  });
+});
+
+function* fields(schema: Structural, path: string): Generator<readonly [string, Structural]> {
+  yield [path, schema];
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) yield* fields(inner, `${path}.${name}`);
+  if (schema.items !== undefined) yield* fields(schema.items, `${path}[]`);
+  if (schema.additionalProperties !== undefined) yield* fields(schema.additionalProperties, `${path}{}`);
+}
+
+describe("the definitions", () => {
+  test("every field has a description", () => {
+    const bare = KINDS.flatMap((kind) => [...fields(rootSchema(kind), kind.kind)])
+      .filter(([path, schema]) => !/[\]}]$|\.metadata$/.test(path) && schema.description === undefined)
+      .map(([path]) => path);
+    expect(bare).toEqual([]);
+  });
+
+  test("every list and map is bounded", () => {
+    const open = KINDS.flatMap((kind) => [...fields(rootSchema(kind), kind.kind)])
+      .filter(([, schema]) =>
+        schema.type === "array" ? schema.maxItems === undefined : schema.additionalProperties && !schema.maxProperties,
+      )
+      .map(([path]) => path);
+    expect(open).toEqual([]);
+  });
+
+  test("a spec that is immutable says so, a mutable one does not", () => {
+    const immutable = KINDS.filter((kind) =>
+      JSON.stringify(customResourceDefinition(kind)).includes("self == oldSelf"),
+    );
+    expect(immutable.map((kind) => kind.kind)).toEqual(["PtahSchemaPlan", "PtahSchemaPlanChunk", "PtahSchemaApproval"]);
+  });
+
+  test("an optional field is not required and keeps its bounds", () => {
+    const schema = v.object({
+      a: req("A.", v.pipe(v.string(), v.maxLength(3), v.regex(/^µ$/))),
+      b: opt("B.", v.pipe(v.array(v.string()), v.minLength(1), kube({ listType: "atomic" }))),
+    });
+    expect(structural(schema)).toEqual({
+      type: "object",
+      properties: {
+        a: { description: "A.", type: "string", maxLength: 3, pattern: "^\\x{00B5}$" },
+        b: {
+          description: "B.",
+          type: "array",
+          items: { type: "string" },
+          minItems: 1,
+          "x-kubernetes-list-type": "atomic",
+        },
+      },
+      required: ["a"],
+    });
+  });
+
+  test("a schema that no definition can express is an error, not a hole", () => {
+    expect(() => structural(v.date())).toThrow("no form for valibot's date");
+    expect(() => structural(v.pipe(v.string(), v.toLowerCase()))).toThrow("no form for valibot's to_lower_case");
+  });
+});
+
+describe("reasons", () => {
+  test("no word has two meanings", () => {
+    for (const words of [REASONS, EVENT_REASONS].map((table) => table.map((entry) => entry.reason))) {
+      expect(new Set(words).size).toBe(words.length);
+    }
+    expect(new Set(CONDITION_TYPES.map((c) => c.type)).size).toBe(CONDITION_TYPES.length);
+  });
+
+  test("the tables are sorted", () => {
+    const words = REASONS.map((entry) => entry.reason.toLowerCase());
+    expect(words).toEqual(words.toSorted(compareBytewise));
+  });
+
+  test("each says on which condition, what it means and what to do", () => {
+    for (const entry of REASONS) {
+      expect(entry.conditions.length).toBeGreaterThan(0);
+      expect(entry.meaning).toMatch(/^[A-Zs].*\.$/);
+      expect(entry.next).not.toBe("");
+    }
+  });
+
+  test("whoever has to act is told more than to wait", () => {
+    const idle = REASONS.filter((entry) => entry.who !== "nobody" && entry.next.startsWith("Nothing to do"));
+    expect(idle.map((entry) => entry.reason)).toEqual([]);
+  });
+
+  test("a word is found whatever its case, among conditions and Events", () => {
+    expect(explainReason("awaitingapproval").reason?.reason).toBe("AwaitingApproval");
+    expect(explainReason("OperationFailed")).toMatchObject({ reason: {}, event: { type: "Warning" } });
+    expect(explainReason("Nonsense")).toEqual({ reason: undefined, event: undefined });
+  });
+});
