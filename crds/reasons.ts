@@ -25,15 +25,15 @@ const EDIT = "kubectl edit ptahschema NAME";
 const EVENTS = "kubectl events --for ptahschema/NAME";
 const APPROVE = "kubectl ptah approve NAME";
 
-const r = (
-  reason: string,
+const r = <const Word extends string>(
+  reason: Word,
   conditions: Reason["conditions"],
   meaning: string,
   who: Actor = "nobody",
   next: string = WAIT,
-): Reason => ({ reason, conditions, meaning, who, next });
+): Reason & { readonly reason: Word } => ({ reason, conditions, meaning, who, next });
 
-const SOURCE_REASONS: readonly Reason[] = [
+const SOURCE_REASONS = [
   r("SnapshotTaken", ["ArtifactResolved=True"], "The ConfigMap's files are copied into an immutable snapshot."),
   r("CommitResolved", ["ArtifactResolved=True"], "The Git ref is resolved to a commit."),
   r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest."),
@@ -110,7 +110,7 @@ const SOURCE_REASONS: readonly Reason[] = [
   r("ArtifactUnverified", ["PlanReady=False"], "There is no plan because the artifact is not verified."),
 ];
 
-const SUPPORT_REASONS: readonly Reason[] = [
+const SUPPORT_REASONS = [
   r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs."),
   r(
     "UnsupportedEngine",
@@ -149,7 +149,7 @@ const SUPPORT_REASONS: readonly Reason[] = [
   ),
 ];
 
-const READ_REASONS: readonly Reason[] = [
+const READ_REASONS = [
   r("Observed", ["DatabaseReachable=True"], "The database was read."),
   r("ScopedPlanPending", ["InSync=Unknown"], "The database was read; the plan that proves it is being computed."),
   r(
@@ -226,7 +226,7 @@ const READ_REASONS: readonly Reason[] = [
   ),
 ];
 
-const PLAN_REASONS: readonly Reason[] = [
+const PLAN_REASONS = [
   r("Published", ["PlanReady=True", "Ready=True"], "The plan and all its chunks are stored.", "nobody", PLAN),
   r(
     "AwaitingApproval",
@@ -313,7 +313,7 @@ const PLAN_REASONS: readonly Reason[] = [
   ),
 ];
 
-const APPLY_REASONS: readonly Reason[] = [
+const APPLY_REASONS = [
   r("ApprovedPlan", ["Applying=True"], "The approved plan is being applied."),
   r("AutomaticPlan", ["Applying=True"], "A plan that policy allows without an approval is being applied."),
   r("JobCompleted", ["Applying=False"], "The Apply ended; a fresh read follows."),
@@ -352,7 +352,7 @@ const APPLY_REASONS: readonly Reason[] = [
   r("Suspended", ["Ready=False"], "No new operation starts while spec.suspend is true.", "author", EDIT),
 ];
 
-const APPROVAL_REASONS: readonly Reason[] = [
+const APPROVAL_REASONS = [
   r("CurrentPlan", ["Accepted=True", "Stale=False"], "The approval is for the plan that stands."),
   r(
     "PlanNoLongerCurrent",
@@ -365,15 +365,20 @@ const APPROVAL_REASONS: readonly Reason[] = [
   r("DispatchCommitted", ["Consumed=True"], "One dispatch spent the approval.", "nobody", LOOK),
 ];
 
-/** Every condition reason, sorted. */
-export const REASONS: readonly Reason[] = [
+const ALL = [
   ...SOURCE_REASONS,
   ...SUPPORT_REASONS,
   ...READ_REASONS,
   ...PLAN_REASONS,
   ...APPLY_REASONS,
   ...APPROVAL_REASONS,
-].sort((a, b) => a.reason.localeCompare(b.reason, "en"));
+];
+
+/** A word of the closed table. */
+export type ReasonName = (typeof ALL)[number]["reason"];
+
+/** Every condition reason, sorted. */
+export const REASONS: readonly Reason[] = ALL.sort((a, b) => a.reason.localeCompare(b.reason, "en"));
 
 export interface EventReason {
   readonly reason: string;
@@ -383,16 +388,15 @@ export interface EventReason {
   readonly next: string;
 }
 
-const e = (
-  reason: string,
+const e = <const Word extends string>(
+  reason: Word,
   type: EventReason["type"],
   when: string,
   next: string = WAIT,
   on: EventReason["on"] = "PtahSchema",
-): EventReason => ({ reason, type, on, when, next });
+): EventReason & { readonly reason: Word } => ({ reason, type, on, when, next });
 
-/** Every Event reason, sorted. Events may be lost; conditions and status.journal are the record. */
-export const EVENT_REASONS: readonly EventReason[] = [
+const ALL_EVENTS = [
   e("AdmissionSnapshotRefreshed", "Normal", "A claim that started nothing yet took up a new Pod envelope."),
   e("ApplyOutcomeUnknown", "Warning", "An Apply ended without proof of what it did; a fresh read follows."),
   e("ApprovalAccepted", "Normal", "An approval was accepted."),
@@ -429,6 +433,12 @@ export const EVENT_REASONS: readonly EventReason[] = [
   e("TargetLockReleaseOwed", "Warning", "A Lease could not be given back; it is tried again."),
   e("VerificationPolicyInvalidated", "Warning", "The verification policy stopped matching."),
 ];
+
+/** An Event's word of the closed table. */
+export type EventReasonName = (typeof ALL_EVENTS)[number]["reason"];
+
+/** Every Event reason, sorted. Events may be lost; conditions and status.journal are the record. */
+export const EVENT_REASONS: readonly EventReason[] = ALL_EVENTS;
 
 /** The entries a word names, whatever its case: a condition reason, an Event reason, or both. */
 export function explainReason(word: string): { readonly reason?: Reason; readonly event?: EventReason } {
