@@ -1,0 +1,173 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A real PostgreSQL server of this machine, private to one run: own data directory, own port, loopback only. */
+export interface LocalServer {
+  readonly major: number;
+  readonly port: number;
+  readonly socketDir: string;
+  readonly binDir: string;
+  /** A connection string of the superuser for one database. */
+  url(database: string, user?: string): string;
+  stop(): Promise<void>;
+}
+
+const SUPERUSER = "ptah_test";
+const READY_TIMEOUT_MS = 30_000;
+const READY_POLL_MS = 50;
+const STOP_TIMEOUT_MS = 20_000;
+const INSTALL_TIMEOUT_MS = 300_000;
+const DISTRIBUTION_ROOT = "/usr/lib/postgresql";
+
+export const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Directories of server binaries, newest major first. */
+export function serverBinaries(): { readonly major: number; readonly binDir: string }[] {
+  const majors = existsSync(DISTRIBUTION_ROOT) ? readdirSync(DISTRIBUTION_ROOT).filter((m) => /^\d+$/.test(m)) : [];
+  return majors
+    .map((m) => ({ major: Number(m), binDir: join(DISTRIBUTION_ROOT, m, "bin") }))
+    .filter(({ binDir }) => existsSync(join(binDir, "initdb")) && existsSync(join(binDir, "postgres")))
+    .sort((a, b) => b.major - a.major);
+}
+
+function installServer(): void {
+  say("no PostgreSQL server here: installing the distribution's package");
+  const options = {
+    stdio: ["ignore", "ignore", "inherit"] as ["ignore", "ignore", "inherit"],
+    timeout: INSTALL_TIMEOUT_MS,
+  };
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  execFileSync("apt-get", ["update", "-q"], { ...options, env });
+  execFileSync("apt-get", ["install", "-q", "-y", "--no-install-recommends", "postgresql", "postgresql-contrib"], {
+    ...options,
+    env,
+  });
+}
+
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** A server refuses to run as root: the account it runs as instead, undefined when this process is not root. */
+function unprivileged(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const lines = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  const entry = lines.find((f) => f[0] === "postgres") ?? lines.find((f) => f[0] === "nobody");
+  if (entry === undefined) throw new Error("no unprivileged account (postgres, nobody) to run the server as");
+  return { uid: Number(entry[2]), gid: Number(entry[3]) };
+}
+
+function command(account: Account | undefined, binary: string, args: readonly string[]): [string, string[]] {
+  return account === undefined
+    ? [binary, [...args]]
+    : ["setpriv", [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups", binary, ...args]];
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Starts a server; installs the distribution's one where none is there. `major` asks for one of several installed. */
+export async function startServer(major?: number): Promise<LocalServer> {
+  if (serverBinaries().length === 0) installServer();
+  const found = serverBinaries().find((b) => major === undefined || b.major === major);
+  if (found === undefined) throw new Error(`no PostgreSQL ${major ?? ""} server binaries under ${DISTRIBUTION_ROOT}`);
+  const account = unprivileged();
+  const home = mkdtempSync(join(tmpdir(), "ptah-pg-"));
+  chmodSync(home, 0o755);
+  if (account !== undefined) chownSync(home, account.uid, account.gid);
+  const data = join(home, "data");
+  const [initdb, initArgs] = command(account, join(found.binDir, "initdb"), [
+    "-D",
+    data,
+    "-U",
+    SUPERUSER,
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "--locale=C.UTF-8",
+    "--no-sync",
+  ]);
+  execFileSync(initdb, initArgs, { cwd: home, stdio: ["ignore", "ignore", "pipe"] });
+  const port = await freePort();
+  const [postgres, args] = command(account, join(found.binDir, "postgres"), [
+    "-D",
+    data,
+    "-p",
+    String(port),
+    "-k",
+    home,
+    "-c",
+    "listen_addresses=127.0.0.1",
+    "-c",
+    "fsync=off",
+    "-c",
+    "full_page_writes=off",
+    "-c",
+    "synchronous_commit=off",
+    "-c",
+    "max_connections=200",
+    "-c",
+    "autovacuum=off",
+    "-c",
+    "shared_buffers=64MB",
+  ]);
+  const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
+  const url = (database: string, user = SUPERUSER): string =>
+    `postgres://${user}@127.0.0.1:${port}/${database}?sslmode=disable`;
+  await untilReady(url("postgres"), child);
+  return {
+    major: found.major,
+    port,
+    socketDir: home,
+    binDir: found.binDir,
+    url,
+    stop: async () => {
+      await stopChild(child);
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`the server did not start: ${String(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+    }
+  }
+}
+
+/** SIGINT is the server's fast shutdown; the process is ended by its own id only. */
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.pid === undefined) return;
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGINT");
+  const timer = setTimeout(() => child.kill("SIGQUIT"), STOP_TIMEOUT_MS);
+  await gone;
+  clearTimeout(timer);
+}

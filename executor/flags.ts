@@ -1,0 +1,90 @@
+import { UsageError } from "./contract.ts";
+
+/** One flag of a command. Every flag has the environment default `PTAH_<FLAG>` unless `env` is false. */
+export interface FlagSpec {
+  readonly kind: "text" | "list" | "switch";
+  readonly env?: false;
+}
+
+export interface Flags {
+  text(name: string): string | undefined;
+  list(name: string): readonly string[];
+  on(name: string): boolean;
+}
+
+type Values = Map<string, string[]>;
+
+/**
+ * Reads `--name value`, `--name=value` and switches; an unset flag falls back to its environment variable. An empty variable
+ * counts as unset, except for a switch, where it is an error. A list variable is one CSV record (RFC 4180 quoting).
+ */
+export function readFlags(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  specs: Readonly<Record<string, FlagSpec>>,
+): Flags {
+  const values: Values = new Map();
+  fromArguments(argv, specs, values);
+  for (const [name, spec] of Object.entries(specs)) {
+    if (spec.env === false || values.has(name)) continue;
+    fromEnvironment(name, spec, env[variableOf(name)], values);
+  }
+  return {
+    text: (name) => values.get(name)?.at(-1),
+    list: (name) => values.get(name) ?? [],
+    on: (name) => values.get(name)?.at(-1) === "true",
+  };
+}
+
+const variableOf = (name: string): string => `PTAH_${name.toUpperCase().replaceAll(/[-.]/g, "_")}`;
+
+function fromArguments(argv: readonly string[], specs: Readonly<Record<string, FlagSpec>>, values: Values): void {
+  const waiting = [...argv];
+  for (let argument = waiting.shift(); argument !== undefined; argument = waiting.shift()) {
+    const match = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
+    if (match === null) throw new UsageError(`unexpected argument "${argument.slice(0, 40)}"`);
+    const [, name = "", inline] = match;
+    const spec = specs[name];
+    if (spec === undefined) throw new UsageError(`unknown flag --${name}`);
+    const value = spec.kind === "switch" ? switchValue(`--${name}`, inline ?? "true") : (inline ?? waiting.shift());
+    if (value === undefined) throw new UsageError(`flag --${name} needs a value`);
+    values.set(name, spec.kind === "list" ? [...(values.get(name) ?? []), value] : [value]);
+  }
+}
+
+function fromEnvironment(name: string, spec: FlagSpec, value: string | undefined, values: Values): void {
+  if (value === undefined) return;
+  const variable = variableOf(name);
+  if (spec.kind === "switch") values.set(name, [switchValue(variable, value)]);
+  else if (value !== "") values.set(name, spec.kind === "list" ? parseCsvRecord(value, variable) : [value]);
+}
+
+function switchValue(name: string, value: string): string {
+  if (["true", "1", "t", "TRUE", "True"].includes(value)) return "true";
+  if (["false", "0", "f", "FALSE", "False"].includes(value)) return "false";
+  throw new UsageError(`${name} must be true or false`);
+}
+
+/** Fields of one CSV record (RFC 4180); `name` is for the message of a malformed one. */
+export function parseCsvRecord(record: string, name: string): string[] {
+  const fields: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+  while (field.lastIndex <= record.length) {
+    const match = field.exec(record);
+    if (match === null) throw new UsageError(`${name} is not one CSV record`);
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
+    if (match[3] === "") return fields;
+  }
+  throw new UsageError(`${name} is not one CSV record`);
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A duration as Go writes it (`10s`, `1m30s`, `250ms`) in milliseconds. */
+export function parseDurationMs(text: string, flag: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map((p) => p[0]).join("") !== text) {
+    throw new UsageError(`--${flag} must be a duration such as 10s or 2m`);
+  }
+  return Math.round(parts.reduce((sum, p) => sum + Number(p[1]) * (UNITS[p[2] ?? ""] ?? 0), 0));
+}

@@ -1,0 +1,31 @@
+/** Named bounds of the room. Sizes in bytes, times in milliseconds. */
+
+/** Desired schema: files and bytes read from PTAH_SCHEMA_FILE. A larger schema could not be planned within the plan limit anyway. */
+export const MAX_SCHEMA_FILES = 2_000;
+export const MAX_SCHEMA_BYTES = 8 * 1024 * 1024;
+/** Plan document read by apply; the reference's limit of a plan's bytes. */
+export const MAX_PLAN_BYTES = 8 * 1024 * 1024;
+
+export const MAX_EXCLUDE_SELECTORS = 128;
+export const MAX_SELECTOR_CHARS = 256;
+export const MAX_PROTECTED_TABLES = 128;
+
+/** Names listed in one refusal or finding; the rest is counted, so that a report stays readable. */
+export const MAX_NAMES_IN_REPORT = 20;
+
+export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+export const DEFAULT_LOCK_TIMEOUT_MS = 30_000;
+/** How often the advisory lock is tried while another session holds it (reference: every 25 ms). */
+export const LOCK_POLL_MS = 25;
+/** Bound on a release of the lock and on closing a session; after it the socket is destroyed. */
+export const RELEASE_TIMEOUT_MS = 10_000;
+/** Bound on a cancel request's own connection. */
+export const CANCEL_TIMEOUT_MS = 5_000;
+/** A scratch server is a sidecar that may still be starting: how long its socket is awaited. */
+export const SCRATCH_READY_TIMEOUT_MS = 60_000;
+export const SCRATCH_READY_POLL_MS = 50;
+/** Catalog reads have a server-side bound, so that a pathological catalog ends in a sentence and not in a silent deadline. */
+export const CATALOG_STATEMENT_TIMEOUT_MS = 120_000;
+/** External pg_dump, where one is configured. */
+export const DUMP_TIMEOUT_MS = 120_000;
+export const MAX_DUMP_BYTES = 64 * 1024 * 1024;

@@ -1,0 +1,17 @@
+import { EXIT, UsageError } from "./contract.ts";
+
+/**
+ * The executor's verbs, as they stand on the command line (`schema plan --json …`).
+ * @returns the exit status; reports alone go to stdout
+ */
+export async function main(argv: readonly string[]): Promise<number> {
+  const [verb, ...rest] = argv;
+  try {
+    if (verb === "version") return (await import("./version.ts")).version(rest);
+    if (verb === "schema") return await (await import("./schema.ts")).schema(rest);
+    throw new UsageError(`unknown command "${verb ?? ""}"`);
+  } catch (error) {
+    process.stderr.write(`error: ${error instanceof Error ? error.message : "unexpected failure"}\n`);
+    return EXIT.error;
+  }
+}

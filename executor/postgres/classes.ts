@@ -1,0 +1,45 @@
+import { classify, type Parser, type PlanStatement, type Severity, strongerSeverity } from "../../sql/index.ts";
+import { Refused } from "../contract.ts";
+import type { Step } from "./differ.ts";
+
+/**
+ * Classifies each step: by its own syntax tree, raised by what the differ knows about rows and rewrites. Nothing is ever lowered.
+ * @throws Refused `credential_in_schema` for a statement that carries a credential
+ */
+export function classifySteps(parser: Parser, steps: readonly Step[]): readonly PlanStatement[] {
+  return steps.map((step, at) => {
+    const read = classify(parser, step.sql);
+    if (read.credential) {
+      throw new Refused(
+        "credential_in_schema",
+        `statement ${at + 1} would carry a credential; a plan is readable by many, set it by hand`,
+        { statement: at + 1 },
+      );
+    }
+    const reasons = new Set(read.reason === "" ? [] : [read.reason]);
+    let severity: Severity = read.severity;
+    if (step.losesRows) {
+      severity = "destructive";
+      reasons.add("loses rows or values");
+    }
+    if (step.rewrites && !/^CREATE TABLE /.test(step.sql)) {
+      severity = strongerSeverity(severity, "warning");
+      reasons.add("may rewrite the table");
+    }
+    if (step.commitAfter) {
+      severity = strongerSeverity(severity, "info");
+      reasons.add("is committed before the statements after it");
+    }
+    return {
+      sql: step.sql,
+      severity,
+      reason: [...reasons].join("; "),
+      transaction: step.transaction,
+      commitAfter: step.commitAfter,
+      class: {
+        destructive: read.destructive || severity === "destructive",
+        privilegeChanges: [...read.privilegeChanges],
+      },
+    };
+  });
+}

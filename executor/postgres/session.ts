@@ -1,0 +1,184 @@
+import pg from "pg";
+import { Canceled, Failure, type Refused } from "../contract.ts";
+import { CANCEL_TIMEOUT_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
+import type { Target } from "./url.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** One database session: one connection, never silently replaced by another. */
+export interface Session {
+  readonly target: Target;
+  readonly client: pg.Client;
+  /** Set once the server or the network ended the connection; nothing more can be sent. */
+  readonly lost: () => boolean;
+  query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Closes the connection; bounded, never throws. */
+  end(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  readonly connectTimeoutMs: number;
+  /** When aborted, the running statement is cancelled on the server. */
+  readonly signal?: AbortSignal;
+  /** For the sentence of a failure: which database this is ("the target", "the scratch server"). */
+  readonly role: string;
+}
+
+/** Opens one session. @throws Failure `connection_failed` with the reason, never with the URL or the password. */
+export async function connect(target: Target, options: ConnectOptions): Promise<Session> {
+  try {
+    return await open(target, options, target.ssl);
+  } catch (error) {
+    if (target.sslMode === "prefer" && /does not support SSL/i.test(messageOf(error))) {
+      return open(target, options, undefined).catch((e: unknown) => {
+        throw connectionFailure(e, options.role);
+      });
+    }
+    throw connectionFailure(error, options.role);
+  }
+}
+
+async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"]): Promise<Session> {
+  if (options.signal?.aborted === true) throw new Canceled();
+  const client = new pg.Client({
+    host: target.host,
+    port: target.port,
+    user: target.user,
+    password: target.password ?? "",
+    database: target.database,
+    ssl: ssl ?? false,
+    connectionTimeoutMillis: target.connectTimeoutMs ?? options.connectTimeoutMs,
+    options: target.options ?? "",
+    application_name: target.applicationName ?? "ptah",
+    keepAlive: true,
+  });
+  let lost = false;
+  client.on("error", () => {
+    lost = true;
+  });
+  client.on("end", () => {
+    lost = true;
+  });
+  await client.connect();
+  const cancel = (): void => {
+    void cancelStatement(target, ssl, (client as unknown as { processID: number }).processID);
+  };
+  options.signal?.addEventListener("abort", cancel);
+  return {
+    target,
+    client,
+    lost: () => lost,
+    query: async (sql, values) => {
+      const result = await client.query(sql, values === undefined ? undefined : [...values]);
+      return (Array.isArray(result) ? result.at(-1) : result).rows as Row[];
+    },
+    end: async () => {
+      options.signal?.removeEventListener("abort", cancel);
+      if (lost) return;
+      await Promise.race([client.end().catch(() => undefined), expiry(RELEASE_TIMEOUT_MS)]);
+    },
+  };
+}
+
+/** Asks the server to cancel what session `pid` runs, from a connection of its own. */
+async function cancelStatement(target: Target, ssl: Target["ssl"], pid: number): Promise<void> {
+  const client = new pg.Client({
+    host: target.host,
+    port: target.port,
+    user: target.user,
+    password: target.password ?? "",
+    database: target.database,
+    ssl: ssl ?? false,
+    connectionTimeoutMillis: CANCEL_TIMEOUT_MS,
+    application_name: "ptah cancel",
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.query("SELECT pg_catalog.pg_cancel_backend($1)", [pid]);
+  } catch {
+    // The statement then runs on until its own timeout; the caller's execution deadline still stands.
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The one session in the shape pg-delta wants: a pool that never opens a second connection. */
+export function poolOf(session: Session): pg.Pool {
+  const client = {
+    query: (...args: unknown[]): unknown => (session.client.query as (...a: unknown[]) => unknown)(...args),
+    release: (): void => undefined,
+  };
+  const pool = { connect: async () => client, query: client.query };
+  return pool as unknown as pg.Pool;
+}
+
+export function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** A bound beside something else: does not keep the process alive. */
+function expiry(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** SQLSTATE of a server error, undefined for anything else (network, driver). */
+export function sqlstateOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** Server messages of these classes name objects and syntax, never rows: they may be repeated to a person. */
+const NAMING_CLASSES: readonly string[] = ["0A", "28", "2B", "2F", "3D", "3F", "42", "53", "54", "55", "57", "58"];
+
+/** A sentence about a server error without row data: the server's own where its class only names objects, else its class. */
+export function describeServerError(error: unknown): string {
+  const state = sqlstateOf(error);
+  if (state === undefined) return messageOf(error).split("\n")[0] ?? "";
+  const text = NAMING_CLASSES.includes(state.slice(0, 2))
+    ? (messageOf(error).split("\n")[0] ?? "")
+    : (CLASS_NAMES[state.slice(0, 2)] ?? "server error");
+  return `${text} (SQLSTATE ${state})`;
+}
+
+const CLASS_NAMES: Readonly<Record<string, string>> = {
+  "08": "connection exception",
+  "22": "a value does not fit the new definition",
+  "23": "existing rows violate the constraint",
+  "25": "invalid transaction state",
+  "40": "transaction rolled back by the server",
+  P0: "an error raised by a function",
+  XX: "internal server error",
+};
+
+function connectionFailure(error: unknown, role: string): Failure | Refused | Canceled {
+  if (error instanceof Canceled) return error;
+  const state = sqlstateOf(error);
+  if (state?.startsWith("28") === true) {
+    return new Failure(
+      "authentication_failed",
+      `${role} refused the user or the password (SQLSTATE ${state}); correct the credentials`,
+      state,
+    );
+  }
+  if (state === "3D000") {
+    return new Failure(
+      "database_missing",
+      `the database named in the URL of ${role} does not exist (SQLSTATE 3D000)`,
+      state,
+    );
+  }
+  return new Failure("connection_failed", `cannot connect to ${role}: ${connectReason(error)}`, state);
+}
+
+function connectReason(error: unknown): string {
+  const state = sqlstateOf(error);
+  if (state !== undefined) return describeServerError(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  const text = messageOf(error).split("\n")[0] ?? "";
+  return typeof code === "string" && !text.includes(code) ? `${text} (${code})` : text;
+}

@@ -1,0 +1,281 @@
+import { listenForStop, type Stop } from "./cancel.ts";
+import { Canceled, CONTRACT_VERSION, EXIT, Failure, type Refusal, Refused, UsageError } from "./contract.ts";
+import { type FlagSpec, type Flags, parseDurationMs, readFlags } from "./flags.ts";
+import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
+import type { TransactionMode } from "./postgres/execute.ts";
+import type { Target } from "./postgres/url.ts";
+
+const CONNECTION: Readonly<Record<string, FlagSpec>> = {
+  "db-url": { kind: "text" },
+  "connect-timeout": { kind: "text" },
+  "lock-timeout": { kind: "text" },
+  "expect-server-major": { kind: "text" },
+};
+const COMPARISON: Readonly<Record<string, FlagSpec>> = {
+  ...CONNECTION,
+  "dev-url": { kind: "text" },
+  "schema-file": { kind: "text" },
+  exclude: { kind: "list" },
+};
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, FlagSpec>>>> = {
+  drift: { ...COMPARISON, format: { kind: "text" }, severity: { kind: "text" } },
+  plan: {
+    ...COMPARISON,
+    json: { kind: "switch", env: false },
+    output: { kind: "text" },
+    "protected-table": { kind: "list" },
+    "tx-mode": { kind: "text" },
+    "pg-dump": { kind: "text" },
+  },
+  apply: {
+    ...CONNECTION,
+    json: { kind: "switch", env: false },
+    plan: { kind: "text" },
+    "auto-approve": { kind: "switch", env: false },
+    "dry-run": { kind: "switch" },
+    "tx-mode": { kind: "text" },
+  },
+};
+
+/** What every schema report holds beside its own keys. */
+interface Ending {
+  readonly outcome: string;
+  readonly error?: string;
+  readonly refusal?: Refusal;
+  readonly failure?: { readonly code: string; readonly sqlstate?: string };
+}
+
+/** `ptah schema drift|plan|apply`. @returns the exit status */
+export async function schema(argv: readonly string[]): Promise<number> {
+  const [verb = "", ...rest] = argv;
+  const specs = COMMANDS[verb];
+  if (specs === undefined)
+    throw new UsageError(`unknown command "schema ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
+  const flags = readFlags(rest, process.env, specs);
+  const stop = listenForStop();
+  try {
+    const command = { drift, plan, apply }[verb as "drift" | "plan" | "apply"];
+    return stop.exitCode(await command(flags, stop));
+  } finally {
+    stop.dispose();
+  }
+}
+
+/** Writes one JSON value to stdout and waits until it is out: a report cut short would read as no report. */
+function print(report: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${JSON.stringify(report)}\n`, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** A thrown end as the report's keys. What nobody foresaw is a failure with a fixed sentence: its text might quote anything. */
+function endingOf(error: unknown): Ending {
+  if (error instanceof Canceled) return { outcome: "canceled", error: error.message };
+  if (error instanceof Refused) return { outcome: "refused", error: error.message, refusal: error.refusal };
+  if (error instanceof Failure) {
+    const sqlstate = error.sqlstate === undefined ? {} : { sqlstate: error.sqlstate };
+    return { outcome: "failed", error: error.message, failure: { code: error.code, ...sqlstate } };
+  }
+  const code = (error as { code?: unknown } | null)?.code;
+  const state = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  const sentence =
+    state === undefined ? "the executor failed unexpectedly" : `the database refused a read (SQLSTATE ${state})`;
+  return {
+    outcome: "failed",
+    error: sentence,
+    failure: { code: "executor_failed", ...(state === undefined ? {} : { sqlstate: state }) },
+  };
+}
+
+async function targetOf(flags: Flags, name: "db-url" | "dev-url"): Promise<Target | undefined> {
+  const { parseTarget } = await import("./postgres/url.ts");
+  const url = flags.text(name);
+  return url === undefined
+    ? undefined
+    : parseTarget(url, name === "db-url" ? "the database URL" : "the scratch server's URL");
+}
+
+async function requireTarget(flags: Flags): Promise<Target> {
+  const target = await targetOf(flags, "db-url");
+  if (target === undefined) throw new Refused("missing_target", "no database URL is given (PTAH_DB_URL)");
+  return target;
+}
+
+function durations(flags: Flags): {
+  connectTimeoutMs: number;
+  lockTimeoutMs: number;
+  expectedMajor: number | undefined;
+} {
+  const of = (name: string, otherwise: number): number => {
+    const text = flags.text(name);
+    return text === undefined ? otherwise : parseDurationMs(text, name);
+  };
+  const major = flags.text("expect-server-major");
+  if (major !== undefined && !/^\d+$/.test(major)) throw new UsageError("--expect-server-major must be a number");
+  return {
+    connectTimeoutMs: of("connect-timeout", DEFAULT_CONNECT_TIMEOUT_MS),
+    lockTimeoutMs: of("lock-timeout", DEFAULT_LOCK_TIMEOUT_MS),
+    expectedMajor: major === undefined ? undefined : Number(major),
+  };
+}
+
+function modeOf(flags: Flags): TransactionMode {
+  const mode = flags.text("tx-mode") ?? "file";
+  if (mode === "file" || mode === "all" || mode === "none") return mode;
+  throw new UsageError("--tx-mode must be file, all or none");
+}
+
+async function drift(flags: Flags, stop: Stop): Promise<number> {
+  const threshold = flags.text("severity") ?? "all";
+  if (threshold !== "all" && threshold !== "destructive") throw new UsageError("--severity must be all or destructive");
+  if ((flags.text("format") ?? "json") !== "json") throw new UsageError("--format must be json");
+  const timing = durations(flags);
+  const base = {
+    contract_version: CONTRACT_VERSION,
+    failure_threshold: threshold,
+    dialect: "postgres",
+    ignored_tables: [],
+  };
+  const nothing = { drift: false, failed: false, highest_severity: "safe", findings: [], diff: {} };
+  try {
+    const target = await requireTarget(flags);
+    const dev = await targetOf(flags, "dev-url");
+    if (dev === undefined) return await versionOnly(target, timing, stop, { ...base, ...nothing });
+    const { driftOf } = await import("./postgres/drift.ts");
+    const { parseExclusion } = await import("./postgres/exclude.ts");
+    const schemaFile = requireSchemaFile(flags);
+    const result = await driftOf({
+      target,
+      dev,
+      schemaFile,
+      exclusion: parseExclusion(flags.list("exclude")),
+      stop,
+      ...timing,
+    });
+    const failed = threshold === "all" ? result.drift : result.highestSeverity === "destructive";
+    await print({
+      ...base,
+      outcome: "compared",
+      drift: result.drift,
+      failed,
+      highest_severity: result.highestSeverity,
+      sources: [schemaFile],
+      database_url: target.display,
+      findings: result.findings,
+      diff: result.diff,
+      column_order: result.columnOrder,
+      server_version_num: result.serverVersionNum,
+      server_version: result.serverVersion,
+    });
+    return failed ? EXIT.negative : EXIT.ok;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    await print({ ...base, ...nothing, ...endingOf(error) });
+    return EXIT.error;
+  }
+}
+
+/** Without a scratch server nothing can be compared: only the version is told, so that the caller can provide a fitting one. */
+async function versionOnly(
+  target: Target,
+  timing: ReturnType<typeof durations>,
+  stop: Stop,
+  base: object,
+): Promise<number> {
+  const { openTarget } = await import("./postgres/compare.ts");
+  const { session, server } = await openTarget(target, { ...timing, stop });
+  await session.end();
+  await print({
+    ...base,
+    outcome: "version-only",
+    database_url: target.display,
+    server_version_num: server.versionNum,
+    server_version: server.version,
+  });
+  return EXIT.ok;
+}
+
+function requireSchemaFile(flags: Flags): string {
+  const file = flags.text("schema-file");
+  if (file === undefined) throw new Refused("schema_missing", "no desired schema is given (PTAH_SCHEMA_FILE)");
+  return file;
+}
+
+async function plan(flags: Flags, stop: Stop): Promise<number> {
+  const { parseProtected } = await import("./postgres/protect.ts");
+  const output = flags.text("output");
+  if (output === undefined) throw new UsageError("schema plan needs --output FILE");
+  const timing = durations(flags);
+  const mode = modeOf(flags);
+  const protectedTables = parseProtected(flags.list("protected-table"));
+  const base = { contract_version: CONTRACT_VERSION };
+  try {
+    const target = await requireTarget(flags);
+    const dev = await targetOf(flags, "dev-url");
+    if (dev === undefined) {
+      throw new Refused(
+        "scratch_missing",
+        "planning needs a scratch server of the target's major version (PTAH_DEV_URL); configure one",
+      );
+    }
+    const { parseExclusion } = await import("./postgres/exclude.ts");
+    const exclusion = parseExclusion(flags.list("exclude"));
+    const { planSchema } = await import("./postgres/plan.ts");
+    const dumpBinary = flags.text("pg-dump");
+    const result = await planSchema({
+      target,
+      dev,
+      exclusion,
+      protectedTables,
+      mode,
+      output,
+      dumpBinary,
+      stop,
+      schemaFile: requireSchemaFile(flags),
+      ...timing,
+    });
+    const changes =
+      result.outcome === "changes" ? { plan_digest: result.digest, plan_path: output, plan: result.plan } : {};
+    await print({
+      ...base,
+      outcome: result.outcome,
+      ...changes,
+      column_order: result.columnOrder,
+      server_version_num: result.serverVersionNum,
+    });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    await print({ ...base, ...endingOf(error) });
+    return EXIT.error;
+  }
+}
+
+async function apply(flags: Flags, stop: Stop): Promise<number> {
+  const planFile = flags.text("plan");
+  if (planFile === undefined) throw new UsageError("schema apply needs --plan FILE");
+  const dryRun = flags.on("dry-run");
+  if (!dryRun && !flags.on("auto-approve"))
+    throw new UsageError("schema apply asks nobody: say --auto-approve, or --dry-run");
+  const timing = durations(flags);
+  const mode = modeOf(flags);
+  let report: object = { contract_version: CONTRACT_VERSION };
+  try {
+    const { applyPlan, loadPlan } = await import("./postgres/apply.ts");
+    const { plan: document, digest } = loadPlan(planFile);
+    report = {
+      ...report,
+      plan_name: document.name,
+      plan_digest: digest,
+      statements: document.statements.map((s) => s.sql),
+    };
+    const target = await requireTarget(flags);
+    const result = await applyPlan(document, { target, planFile, dryRun, mode, stop, ...timing });
+    await print({ ...report, ...result });
+    return result.outcome === "applied" || result.outcome === "dry-run" ? EXIT.ok : EXIT.error;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    await print({ ...report, ...endingOf(error) });
+    return EXIT.error;
+  }
+}

@@ -1,0 +1,28 @@
+import { CONTRACT_VERSION, EXIT } from "./contract.ts";
+import { readFlags } from "./flags.ts";
+
+/** What `ptah version --json` prints. Version and commit are set when the executable is built. */
+export interface VersionReport {
+  readonly version: string;
+  readonly protocol: number;
+  readonly commit: string;
+}
+
+export function versionReport(): VersionReport {
+  return {
+    version: process.env.PTAH_BUILD_VERSION ?? "development",
+    protocol: CONTRACT_VERSION,
+    commit: process.env.PTAH_BUILD_COMMIT ?? "unknown",
+  };
+}
+
+/** `ptah version [--json]`. */
+export function version(argv: readonly string[]): number {
+  const flags = readFlags(argv, {}, { json: { kind: "switch", env: false } });
+  const report = versionReport();
+  const text = flags.on("json")
+    ? JSON.stringify(report)
+    : `ptah ${report.version} (protocol ${report.protocol}, commit ${report.commit})`;
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,65 @@
+/**
+ * Compiles the one executable, build/ptah (docs/decisions/0005-single-executable.md).
+ * What only Bun has (the compiler) stands here; the product itself runs under Deno's rules.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const root = dirname(import.meta.dir);
+const outfile = join(root, "build", "ptah");
+
+/** The parser finds its WebAssembly beside its own file, a path that exists only on the build machine. */
+const ASSET_LOOKUP = 'function findWasmBinary(){return locateFile("libpg-query.wasm")}';
+const EMBEDDED_LOOKUP = 'function findWasmBinary(){var p=require("./libpg-query.wasm");return p&&p.default||p}';
+
+let embedded = false;
+const embedParser: Bun.BunPlugin = {
+  name: "embed-sql-parser",
+  setup(build) {
+    build.onLoad({ filter: /libpg-query[/\\]wasm[/\\]libpg-query\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8");
+      const contents = source.replace(ASSET_LOOKUP, EMBEDDED_LOOKUP);
+      if (contents === source) throw new Error("libpg-query changed its asset lookup: mend tools/build.ts");
+      embedded = true;
+      return { contents, loader: "js" };
+    });
+  },
+};
+
+function commit(): string {
+  try {
+    return execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { cwd: root, stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return "unknown";
+  }
+}
+
+async function build(): Promise<void> {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  mkdirSync(dirname(outfile), { recursive: true });
+  const staged = `${outfile}.${process.pid}`;
+  const result = await Bun.build({
+    entrypoints: [join(root, "main.ts")],
+    compile: { outfile: staged },
+    target: "bun",
+    minify: true,
+    external: ["@supabase/pg-topo"],
+    loader: { ".wasm": "file" },
+    plugins: [embedParser],
+    define: {
+      "process.env.PTAH_BUILD_VERSION": JSON.stringify(version),
+      "process.env.PTAH_BUILD_COMMIT": JSON.stringify(commit()),
+    },
+  });
+  for (const log of result.logs) process.stderr.write(`${String(log)}\n`);
+  if (!result.success) throw new Error("the build failed");
+  if (!embedded) throw new Error("the SQL parser was not embedded: the executable would fail on every other machine");
+  rmSync(outfile, { force: true });
+  renameSync(staged, outfile);
+  process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
+}
+
+await build();
