@@ -41,7 +41,7 @@ export function jobDifference(job: Job, expected: JobExpectation): string | unde
 }
 
 /** One Pod, once, and no second try: the only shape in which an outcome can be accounted for. */
-function isOneShot(job: Job): boolean {
+export function isOneShot(job: Job): boolean {
   const { spec } = job;
   return (
     spec.parallelism === 1 &&

@@ -36,10 +36,14 @@ export function encodeFrame(result: OperationResult): EncodedFrame {
   if (payload.length > FRAME_ENCODED_BYTES_MAX) {
     return { ok: false, code: "frame_too_large", problem: `the encoded result has ${payload.length} bytes` };
   }
+  return { ok: true, ...frameOf(payload) };
+}
+
+/** The frame around a payload that holds no line break; `payloadDigest` is what the summary binds. */
+export function frameOf(payload: Buffer): { readonly bytes: Buffer; readonly payloadDigest: string } {
   const hex = createHash("sha256").update(payload).digest("hex");
   const header = Buffer.from(`${HEADER}${payload.length} ${hex}\n`);
-  const bytes = Buffer.concat([header, payload, Buffer.from(`\n${FOOTER}\n`)]);
-  return { ok: true, bytes, payloadDigest: `sha256:${hex}` };
+  return { bytes: Buffer.concat([header, payload, Buffer.from(`\n${FOOTER}\n`)]), payloadDigest: `sha256:${hex}` };
 }
 
 export interface FrameBinding {

@@ -31,7 +31,7 @@ export const SUMMARY_SIZE_BYTES_MAX = 2 * KIB;
 export const ERROR_MESSAGE_BYTES_MAX = 4 * KIB;
 export const OPERATION_ID_LENGTH_MAX = 256;
 export const DRIFT_FINDINGS_MAX = 64;
-export const REFUSED_TABLES_MAX = 64;
+export const REFUSED_NAMES_MAX = 64;
 
 /** Admission snapshot bounds (seed: "the admission snapshot binds the exact …"; reference, Pod-intent snapshot). */
 export const LIMIT_RANGES_MAX = 32;

@@ -4,7 +4,7 @@ import {
   ERROR_MESSAGE_BYTES_MAX,
   OPERATION_ID_LENGTH_MAX,
   PLAN_SIZE_BYTES_MAX,
-  REFUSED_TABLES_MAX,
+  REFUSED_NAMES_MAX,
   RUNNER_PROTOCOL_VERSION,
 } from "./limits.ts";
 
@@ -27,10 +27,17 @@ const DriftFinding = v.strictObject({
 });
 export type DriftFinding = v.InferOutput<typeof DriftFinding>;
 
+const Names = v.pipe(v.array(v.pipe(v.string(), v.maxLength(256))), v.maxLength(REFUSED_NAMES_MAX));
+
 const Refusal = v.strictObject({
   /** The executor's own stable code, for example `stale-plan`. */
   code: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9._-]{0,63}$/)),
-  tables: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(256))), v.maxLength(REFUSED_TABLES_MAX))),
+  tables: v.optional(Names),
+  /** Named things the refusal is about: objects, roles, extensions, file positions. */
+  objects: v.optional(Names),
+  /** Position of the statement concerned, from 1, and the server's SQLSTATE. */
+  statement: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  sqlstate: v.optional(v.pipe(v.string(), v.regex(/^[0-9A-Z]{5}$/))),
   changed: v.optional(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_-]{0,63}$/))),
 });
 

@@ -1,0 +1,88 @@
+import { goStructDigest, type Json } from "../crds/canonical.ts";
+import { ENV } from "../workload/environment.ts";
+import { DRIFT_FINDINGS_MAX } from "../workload/limits.ts";
+import type { OperationResult } from "../workload/result.ts";
+import { Failed } from "./failure.ts";
+import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
+import { type DriftReport, framedFindings, framedRefusal, readDriftReport, serverOf } from "./reports.ts";
+import { awaitScratch } from "./scratch.ts";
+import { expectMajor } from "./server-version.ts";
+
+const VARIABLES = [ENV.connectTimeout, ENV.lockTimeout];
+const COMPARISON = [ENV.schemaFile, ENV.devURL, ENV.severity];
+
+/**
+ * Reads how the database differs from the desired schema. Without a scratch server only the server's version is learned: a
+ * schema is comparable only after a server of the same major has elaborated it.
+ */
+export async function observe(operation: Operation): Promise<Partial<OperationResult>> {
+  const versionOnly = operation.env[ENV.versionOnly] === "true";
+  await awaitScratch(operation);
+  const outcome = await operation.supervisor.run({
+    binary: operation.ptahBinary,
+    args: ["schema", "drift", "--format", "json"],
+    env: childEnvironment(operation, versionOnly ? VARIABLES : [...VARIABLES, ...COMPARISON]),
+    workDirectory: operation.workDirectory,
+    stdoutBytesMax: operation.resultBytesMax,
+    graceMs: operation.bindings.graceMs,
+  });
+  refuseStopped(outcome);
+  refuseTruncated(outcome);
+  const report = readDriftReport(outcome.stdout);
+  if (report === undefined) {
+    throw new Failed(
+      outcome.stdout.length === 0 ? "child_exit" : "invalid_observed_state",
+      `The executor ended without a drift report.${lastWords(outcome, operation.redactor)}`,
+    );
+  }
+  const server = serverOf(report);
+  const detail = { ...server, observedDialect: report.dialect };
+  if (report.refusal !== undefined && report.refusal !== null) {
+    throw new Failed("plan_refused", sentence(report.error, "The executor refused to read.", operation.redactor), {
+      ...detail,
+      refusal: framedRefusal(report.refusal, operation.redactor),
+    });
+  }
+  if (report.error !== undefined && report.error !== null && report.error !== "") {
+    throw new Failed("observe_failed", sentence(report.error, "", operation.redactor), detail);
+  }
+  expectMajor(operation.env, server);
+  if (server.serverVersion === undefined) {
+    throw new Failed("invalid_observed_state", "The executor's drift report does not name the server's version.");
+  }
+  return versionOnly ? detail : { ...detail, ...driftOf(report) };
+}
+
+function driftOf(report: DriftReport): Partial<OperationResult> {
+  const findings = framedFindings(report, DRIFT_FINDINGS_MAX);
+  const highest = findings.list[0]?.severity ?? (report.highest_severity || undefined);
+  return {
+    driftReportDigest: driftDigest(report),
+    observedDrift: report.drift,
+    ...(report.drift ? { highestDriftSeverity: highest ?? "safe" } : {}),
+    driftFindingCount: findings.count,
+    driftFindings: findings.list,
+    ...(findings.cut ? { driftFindingsTruncated: true } : {}),
+  };
+}
+
+/** Digest of `{dialect, ignored_tables, diff}` as the reference computes it: diff keys sorted, Go's escapes. */
+function driftDigest(report: DriftReport): string {
+  const ignored = report.ignored_tables ?? [];
+  return goStructDigest({
+    dialect: report.dialect.trim().toLowerCase(),
+    ignored_tables: ignored.length === 0 ? null : ignored,
+    diff: sorted((report.diff ?? {}) as Json),
+  });
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const map = value as { readonly [key: string]: Json | undefined };
+  return Object.fromEntries(
+    Object.keys(map)
+      .sort()
+      .map((key) => [key, sorted(map[key] ?? null)]),
+  );
+}

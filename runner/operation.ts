@@ -1,0 +1,75 @@
+import type { OperationResult } from "../workload/result.ts";
+import type { Bindings, Env } from "./bindings.ts";
+import type { ChildOutcome, Supervisor } from "./child.ts";
+import { Failed } from "./failure.ts";
+import type { Redactor } from "./redact.ts";
+
+/** What an operation's body works with. */
+export interface Operation {
+  readonly env: Env;
+  readonly bindings: Bindings;
+  readonly supervisor: Supervisor;
+  readonly redactor: Redactor;
+  readonly ptahBinary: string;
+  readonly resultBytesMax: number;
+  readonly planBytesMax: number;
+  /** Writable directory of the Pod; the executor's HOME and working directory. */
+  readonly workDirectory: string;
+  readonly nowMs: () => number;
+}
+
+/** What a body adds to the result of a success. */
+export type Body = (operation: Operation) => Promise<Partial<OperationResult>>;
+
+/** Variables that are neither ours nor a secret and that an executor may need from its image. */
+const PASSED: readonly string[] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/**
+ * The whole environment of a child: what it needs by name, and nothing else of ours (no operation id, digest, deadline or
+ * Kubernetes variable reaches it).
+ */
+export function childEnvironment(operation: Operation, names: readonly string[]): Record<string, string> {
+  const env: Record<string, string> = { HOME: operation.workDirectory, TMPDIR: operation.workDirectory };
+  for (const name of [...PASSED, ...names]) {
+    const value = operation.env[name];
+    if (value !== undefined && value !== "") env[name] = value;
+  }
+  env["PTAH_DB_URL"] = operation.bindings.databaseURL;
+  return env;
+}
+
+/** A child that was stopped gave no answer that counts, except for the report of an Apply. */
+export function refuseStopped(outcome: ChildOutcome): void {
+  if (outcome.stopped === undefined) return;
+  throw new Failed(
+    "execution_error",
+    outcome.stopped === "deadline"
+      ? "The executor was stopped at its deadline."
+      : "The Pod was asked to end while the executor was running.",
+  );
+}
+
+/** An answer that was cut is no answer. */
+export function refuseTruncated(outcome: ChildOutcome): void {
+  if (outcome.stdoutBytesDropped === 0) return;
+  throw new Failed("output_truncated", "The executor wrote more than its report may hold.", {
+    truncation: {
+      stdout: true,
+      stdoutBytesDropped: outcome.stdoutBytesDropped,
+      stderr: outcome.stderrBytesDropped > 0,
+      stderrBytesDropped: outcome.stderrBytesDropped,
+    },
+  });
+}
+
+/** The first line the executor wrote for a person, redacted; it may explain why there is no report. */
+export function lastWords(outcome: ChildOutcome, redactor: Redactor): string {
+  const line = outcome.stderr.split("\n").find((text) => text.trim() !== "") ?? "";
+  return line === "" ? "" : ` It said: ${redactor.text(line.trim()).slice(0, 500)}`;
+}
+
+/** A report's own sentence, redacted, or ours where it has none. */
+export function sentence(error: string | null | undefined, otherwise: string, redactor: Redactor): string {
+  const text = (error ?? "").trim();
+  return text === "" ? otherwise : redactor.text(text);
+}

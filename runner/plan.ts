@@ -1,0 +1,201 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { sha256Digest } from "../crds/canonical.ts";
+import { decodePlan, type PlanDocument } from "../sql/plan-document.ts";
+import { parseCsvRecord } from "../workload/csv.ts";
+import { ENV } from "../workload/environment.ts";
+import type { OperationResult } from "../workload/result.ts";
+import { Failed } from "./failure.ts";
+import { EXCLUSION_LENGTH_MAX, EXCLUSIONS_MAX, PLAN_REPORT_BYTES_MAX, PROTECTED_TABLES_MAX } from "./limits.ts";
+import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
+import { framedRefusal, type PlanReport, readApplyReport, readPlanReport, serverOf } from "./reports.ts";
+import { awaitScratch } from "./scratch.ts";
+import { expectMajor } from "./server-version.ts";
+
+const CHECK_VARIABLES = [ENV.connectTimeout, ENV.lockTimeout, ENV.transactionMode];
+const PLAN_VARIABLES = [...CHECK_VARIABLES, ENV.schemaFile, ENV.devURL];
+const TABLE = /^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$/;
+
+interface Planned {
+  readonly bytes: Buffer | undefined;
+  readonly path: string;
+  readonly server: { serverVersion?: string; serverMajor?: number };
+}
+
+/**
+ * Plans (reference, schema plan procedure): two runs must give the same bytes, those bytes decode strictly and have exactly
+ * the requested scope, and a dry run of the same file under the lock must accept them.
+ */
+export async function plan(operation: Operation): Promise<Partial<OperationResult>> {
+  const exclude = readList(operation, ENV.exclude, EXCLUSIONS_MAX, (s) => s !== "" && s.length <= EXCLUSION_LENGTH_MAX);
+  const fenced = readList(operation, ENV.protectedTables, PROTECTED_TABLES_MAX, (s) => TABLE.test(s));
+  await awaitScratch(operation);
+  const directory = privateDirectory(operation);
+  try {
+    const scope = [...exclude.map((s) => `--exclude=${s}`), ...fenced.map((s) => `--protected-table=${s}`)];
+    const first = await planOnce(operation, join(directory, "first.plan.json"), scope);
+    const second = await planOnce(operation, join(directory, "second.plan.json"), scope);
+    if (!samePlan(first, second)) {
+      throw new Failed(
+        "unstable_plan",
+        "Two plans of the same inputs differ; nothing is published. The database or its source may be changing right now; it is planned again.",
+      );
+    }
+    if (first.bytes === undefined) return { ...first.server, planOutcome: "NoChanges" };
+    const text = first.bytes.toString("utf8");
+    const document = strictPlan(first.bytes, exclude);
+    if (operation.redactor.finds(text)) {
+      throw new Failed(
+        "credential_leak",
+        "The plan holds a credential of this Pod. Remove it from the desired schema.",
+      );
+    }
+    const planContentDigest = sha256Digest(first.bytes);
+    await dryRun(operation, first.path, planContentDigest, document);
+    return { ...first.server, planOutcome: "Changes", planContentDigest, stdout: text };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function samePlan(first: Planned, second: Planned): boolean {
+  if (first.bytes === undefined || second.bytes === undefined) return first.bytes === second.bytes;
+  return first.bytes.equals(second.bytes);
+}
+
+/** A list from the environment, sorted and without repeats. */
+function readList(operation: Operation, name: string, max: number, allowed: (item: string) => boolean): string[] {
+  const items = parseCsvRecord(operation.env[name] ?? "");
+  if (items === undefined || items.length > max || !items.every((item) => item === item.trim() && allowed(item))) {
+    throw new Failed("invalid_input", `${name} is not a list of at most ${max} valid entries.`);
+  }
+  return [...new Set(items)].sort();
+}
+
+function privateDirectory(operation: Operation): string {
+  try {
+    return mkdtempSync(join(operation.workDirectory, "ptah-plan-"));
+  } catch (error) {
+    throw unwritable(error);
+  }
+}
+
+function unwritable(error: unknown): Failed {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  return new Failed("prepare_plan", `The Pod's work directory cannot be used (${code}). Look at its volume "work".`);
+}
+
+async function planOnce(operation: Operation, path: string, scope: readonly string[]): Promise<Planned> {
+  const outcome = await operation.supervisor.run({
+    binary: operation.ptahBinary,
+    args: ["schema", "plan", "--output", path, "--json", ...scope],
+    env: childEnvironment(operation, PLAN_VARIABLES),
+    workDirectory: operation.workDirectory,
+    stdoutBytesMax: PLAN_REPORT_BYTES_MAX,
+    graceMs: operation.bindings.graceMs,
+  });
+  refuseStopped(outcome);
+  refuseTruncated(outcome);
+  const report = readPlanReport(outcome.stdout);
+  if (report === undefined) {
+    throw new Failed(
+      outcome.stdout.length === 0 ? "child_exit" : "invalid_plan_output",
+      `The executor ended without a plan report.${lastWords(outcome, operation.redactor)}`,
+    );
+  }
+  refuseRefused(operation, report);
+  const server = serverOf(report);
+  expectMajor(operation.env, server);
+  if (report.outcome === "no-changes") return { bytes: undefined, path, server };
+  const bytes = readPlanFile(path, operation.planBytesMax);
+  if (report.plan_path !== path || report.plan_digest !== sha256Digest(bytes)) {
+    throw new Failed("invalid_plan_output", "The executor's plan report does not describe the file it saved.");
+  }
+  return { bytes, path, server };
+}
+
+function refuseRefused(operation: Operation, report: PlanReport): void {
+  const { redactor } = operation;
+  if (report.outcome === "failed") {
+    throw new Failed("plan_failed", sentence(report.error, "The executor could not plan.", redactor), serverOf(report));
+  }
+  if (report.outcome !== "refused") return;
+  if (report.refusal === undefined || report.refusal === null) {
+    throw new Failed("invalid_plan_output", "The executor refused to plan without saying why.");
+  }
+  const refusal = framedRefusal(report.refusal, redactor);
+  const code = refusal.code.replaceAll("-", "_") === "protected_table" ? "protected_table" : "plan_refused";
+  throw new Failed(code, sentence(report.error, "The executor refused to plan.", redactor), {
+    ...serverOf(report),
+    refusal,
+  });
+}
+
+function readPlanFile(path: string, bytesMax: number): Buffer {
+  try {
+    if (statSync(path).size > bytesMax) throw planTooLarge();
+    return readFileSync(path);
+  } catch (error) {
+    if (error instanceof Failed) throw error;
+    throw new Failed("invalid_plan_output", "The executor reported a plan that it did not save.");
+  }
+}
+
+export function planTooLarge(): Failed {
+  return new Failed("plan_too_large", "The plan is too large to publish. Split the change into several steps.");
+}
+
+function strictPlan(bytes: Buffer, exclude: readonly string[]): PlanDocument {
+  const decoded = decodePlan(bytes);
+  if ("error" in decoded)
+    throw new Failed("invalid_plan_output", `The saved plan is unusable: ${decoded.error.message}.`);
+  const { plan: document } = decoded;
+  if (document.dialect !== "postgres") {
+    throw new Failed("invalid_plan_output", "The saved plan is of another engine.");
+  }
+  const scope = [...(document.exclude ?? [])].sort();
+  if (scope.length !== exclude.length || scope.some((selector, index) => selector !== exclude[index])) {
+    throw new Failed("invalid_plan_output", "The saved plan has another scope than the one that was asked for.");
+  }
+  return document;
+}
+
+/** The same bytes through the executor's own apply without a change: proves that they are fresh, under the lock. */
+async function dryRun(operation: Operation, path: string, digest: string, document: PlanDocument): Promise<void> {
+  const outcome = await operation.supervisor.run({
+    binary: operation.ptahBinary,
+    args: ["schema", "apply", "--plan", path, "--auto-approve", "--json", "--dry-run"],
+    env: childEnvironment(operation, CHECK_VARIABLES),
+    workDirectory: operation.workDirectory,
+    stdoutBytesMax: PLAN_REPORT_BYTES_MAX,
+    graceMs: operation.bindings.graceMs,
+  });
+  refuseStopped(outcome);
+  refuseTruncated(outcome);
+  const report = readApplyReport(outcome.stdout);
+  if (report === undefined) {
+    throw new Failed("invalid_plan_output", `The dry run gave no report.${lastWords(outcome, operation.redactor)}`);
+  }
+  if (report.outcome === "refused" && report.refusal?.code.replaceAll("_", "-") === "stale-plan") {
+    throw new Failed("stale_plan", "The database changed while it was being planned. It is planned again.", {
+      refusal: framedRefusal(report.refusal, operation.redactor),
+    });
+  }
+  if (report.outcome !== "dry-run") {
+    throw new Failed(
+      "plan_refused",
+      sentence(report.error, "The dry run did not accept the plan.", operation.redactor),
+      {
+        ...(report.refusal === undefined || report.refusal === null
+          ? {}
+          : { refusal: framedRefusal(report.refusal, operation.redactor) }),
+      },
+    );
+  }
+  const statements = report.statements ?? [];
+  const same =
+    report.plan_digest === digest &&
+    statements.length === document.statements.length &&
+    statements.every((sql, index) => sql === document.statements[index]?.sql);
+  if (!same) throw new Failed("invalid_plan_output", "The dry run read another plan than the one that was saved.");
+}

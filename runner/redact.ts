@@ -1,0 +1,73 @@
+import { SECRET_ENV } from "../workload/environment.ts";
+
+const HIDDEN = "[REDACTED]";
+/** Query parameters of a database URL whose value is a secret. */
+const SECRET_PARAMETER =
+  /^(password|sslpassword|passfile|options|token|secret|pass|pwd|.*password.*|.*secret.*|.*token.*)$/i;
+/** A secret shorter than this would hide ordinary words and numbers. */
+const SECRET_LENGTH_MIN = 4;
+
+/** Replaces every credential of this process's environment, in each form it may have been written. */
+export interface Redactor {
+  /** The text with every credential replaced. */
+  text(text: string): string;
+  /** Whether the text holds one. */
+  finds(text: string): boolean;
+}
+
+/**
+ * @param env the runner's environment; values of the secret variables, the passwords inside them and their escaped forms are
+ * hidden, and any `scheme://user:password@`
+ */
+export function createRedactor(
+  env: Readonly<Record<string, string | undefined>>,
+  extra: readonly string[] = [],
+): Redactor {
+  const secrets = new Set<string>();
+  for (const value of [...SECRET_ENV.map((name) => env[name]), ...extra]) {
+    if (value === undefined || value === "") continue;
+    for (const part of [value, ...partsOf(value)]) for (const form of formsOf(part)) secrets.add(form);
+  }
+  // The longest first, so that a URL is hidden whole before the password inside it.
+  const ordered = [...secrets].filter((s) => s.length >= SECRET_LENGTH_MIN).sort((a, b) => b.length - a.length);
+  const text = (input: string): string => {
+    let out = input;
+    for (const secret of ordered) out = out.replaceAll(secret, HIDDEN);
+    return out.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:"'<>]+:[^\s/@"'<>]+@/gi, `$1${HIDDEN}@`);
+  };
+  return { text, finds: (input) => text(input) !== input };
+}
+
+/** Passwords and secret-looking parameters inside a URL, raw and decoded. */
+function partsOf(url: string): string[] {
+  const found: string[] = [];
+  const userInfo = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(url)?.[1];
+  const colon = userInfo?.indexOf(":") ?? -1;
+  if (userInfo !== undefined && colon >= 0) found.push(userInfo.slice(colon + 1));
+  const query = url.includes("?") ? url.slice(url.indexOf("?") + 1) : "";
+  for (const pair of query.split("&")) {
+    const equals = pair.indexOf("=");
+    if (equals > 0 && SECRET_PARAMETER.test(pair.slice(0, equals))) found.push(pair.slice(equals + 1));
+  }
+  return found.flatMap((part) => [part, decoded(part)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
+}
+
+function formsOf(secret: string): string[] {
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [
+    secret,
+    json,
+    json.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026"),
+    encodeURIComponent(secret),
+    encodeURIComponent(secret).replaceAll("%20", "+"),
+    encodeURI(secret),
+  ];
+}
