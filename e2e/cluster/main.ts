@@ -1,6 +1,6 @@
 /**
  * The cluster's command line:
- *   up [--api-only [--controllers]] | down [--api-only] | status [--api-only] | prepare | images [names] | kubectl -- args
+ *   up [--api-only [--controllers]] | down [--api-only] | status [--api-only] | prepare | images [names] | check | kubectl -- args
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,11 +11,13 @@ import { openCluster, provideImages } from "./open.ts";
 import { cacheDir } from "./paths.ts";
 import { createProgress } from "./progress.ts";
 import type { ClusterProvider } from "./provider.ts";
+import { selfCheck } from "./selfcheck.ts";
 
 const USAGE = `usage: main.ts up [--api-only [--controllers]]
        main.ts down|status [--api-only]
        main.ts prepare              build and cache programs and root file systems, start nothing
        main.ts images [names]       build and load images; their references go to standard output and images.json
+       main.ts check                show on the running cluster that what scenarios rest on holds
        main.ts kubectl -- args      the cluster's own kubectl
 `;
 
@@ -50,6 +52,13 @@ async function main(argv: readonly string[]): Promise<number> {
       const names = rest.filter(isImageName);
       const references = await provideImages(await open(), progress, names.length > 0 ? names : undefined);
       say(JSON.stringify(references, null, 2));
+      return 0;
+    }
+    case "check": {
+      const target = await open();
+      const { ptah: _, ...bases } = IMAGES;
+      const images = await provideImages(target, progress, Object.keys(bases).filter(isImageName));
+      await selfCheck({ target, images, progress });
       return 0;
     }
     case "kubectl":

@@ -128,11 +128,7 @@ function postgresRootfs(suite: string, major: number): RootfsSpec {
     name: `postgres${major}`,
     suite,
     packages: [`postgresql-${major}`],
-    excludes: [
-      "/usr/lib/*/libLLVM*",
-      "/usr/lib/postgresql/*/lib/llvmjit*",
-      "/usr/lib/postgresql/*/lib/bitcode/*",
-    ],
+    excludes: ["/usr/lib/*/libLLVM*", "/usr/lib/postgresql/*/lib/llvmjit*", "/usr/lib/postgresql/*/lib/bitcode/*"],
     setup: [`mkdir -p "$1/etc/postgresql-common"; ${noCluster}`],
     customize: [`set -e; ${ids}; ${home}`],
   };

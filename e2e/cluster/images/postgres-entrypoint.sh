@@ -8,10 +8,10 @@ set -eu
 
 server_defaults="-c dynamic_shared_memory_type=mmap -c unix_socket_permissions=0777"
 
-init() { # init directory options...
-  directory=$1; shift
-  [ -s "$directory/PG_VERSION" ] && return 0
-  initdb --pgdata="$directory" --encoding=UTF8 --locale=C.UTF-8 --no-sync --no-instructions "$@" >/dev/null
+init() { # init cluster-directory options...
+  cluster=$1; shift
+  [ -s "$cluster/PG_VERSION" ] && return 0
+  initdb --pgdata="$cluster" --encoding=UTF8 --locale=C.UTF-8 --no-sync --no-instructions "$@" >/dev/null
 }
 
 serve() {
