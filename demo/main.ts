@@ -1,0 +1,37 @@
+/** `make demo`: brings up a real cluster, installs the operator and plays the story; exits 1 when a claim does not hold. */
+
+import { ensureCluster, removeCluster } from "../e2e/lab/cluster.ts";
+import { startDatabase } from "../e2e/lab/database.ts";
+import { installOperator } from "../e2e/lab/install.ts";
+import { freshNamespace, openLab } from "../e2e/lab/lab.ts";
+import { play, storyEnvironment, type Verdict } from "./step.ts";
+import { story } from "./story.ts";
+
+const NAMESPACE = "ptah-demo";
+
+async function main(): Promise<number> {
+  const began = performance.now();
+  const elapsed = () => `${((performance.now() - began) / 1000).toFixed(0)} s`;
+  await ensureCluster();
+  const lab = await openLab();
+  await installOperator(lab);
+  await freshNamespace(lab, NAMESPACE);
+  const database = await startDatabase(lab, { namespace: NAMESPACE });
+  process.stdout.write(`\nThe lab is ready after ${elapsed()}. The story:\n`);
+  const verdicts: Verdict[] = [];
+  for (const [index, step] of story(lab, database).entries()) {
+    verdicts.push(...(await play(step, index + 1, storyEnvironment(lab, NAMESPACE))));
+    if (verdicts.some((v) => !v.held)) break;
+  }
+  const broken = verdicts.filter((v) => !v.held);
+  const outcome = broken.length === 0 ? "every claim held" : `${broken.length} did not hold`;
+  process.stdout.write(`\n${verdicts.length} claims, ${outcome}, ${elapsed()}\n`);
+  if (process.env["KEEP"] === "1") {
+    process.stdout.write(`The cluster stays. export KUBECONFIG=${lab.kubeconfig}; kubectl: ${lab.kubectlPath}\n`);
+  } else {
+    await removeCluster();
+  }
+  return broken.length === 0 ? 0 : 1;
+}
+
+process.exit(await main());

@@ -1,0 +1,111 @@
+import { type CommandOptions, type CommandResult, runCommand } from "../cluster/command.ts";
+import { imageReferences, openCluster } from "../cluster/open.ts";
+import { repositoryRoot } from "../cluster/paths.ts";
+import { createProgress } from "../cluster/progress.ts";
+import { waitFor } from "../cluster/wait.ts";
+
+/** Any object of the API as far as a scenario looks into it. */
+export interface KubeObject {
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly generation?: number;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly finalizers?: readonly string[];
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: a scenario reads whatever field it is about
+  readonly spec?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  readonly status?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: the same
+  readonly data?: any;
+}
+
+/** Bounds of what scenarios wait for; each names its unit. */
+export const LAB_LIMITS = {
+  commandMs: 60_000,
+  rolloutMs: 120_000,
+  databaseMs: 90_000,
+  convergenceMs: 180_000,
+  pollMs: 500,
+} as const;
+
+/** A running cluster with the operator's parts at hand: what scenarios, the demo and the benchmarks stand on. */
+export interface Lab {
+  /** Digest-pinned references of the images built for this cluster, by short name. */
+  readonly images: Readonly<Record<string, string>>;
+  readonly kubeconfig: string;
+  readonly kubectlPath: string;
+  /** Runs kubectl; the result says how it ended, whatever the code. */
+  kubectl(args: readonly string[], options?: CommandOptions): Promise<CommandResult>;
+  /** Runs kubectl and expects success; returns what it printed. */
+  must(args: readonly string[], options?: CommandOptions): Promise<string>;
+  /** Runs `kubectl-ptah`. */
+  ptah(args: readonly string[], options?: CommandOptions): Promise<CommandResult>;
+  /** Creates or updates objects given as plain data. */
+  apply(...objects: object[]): Promise<void>;
+  /** One object, or undefined when it is not there. */
+  get(kind: string, name: string, namespace?: string): Promise<KubeObject | undefined>;
+  list(kind: string, namespace?: string, selector?: string): Promise<KubeObject[]>;
+}
+
+/** Opens the lab on the cluster whose state is on disk. @throws when its images were never loaded. */
+export async function openLab(): Promise<Lab> {
+  const { kubeconfig, kubectl: kubectlPath } = await openCluster({ progress: createProgress() });
+  const images = Object.fromEntries(Object.entries(imageReferences()));
+  const environment = { ...process.env, KUBECONFIG: kubeconfig, NO_COLOR: "1" };
+  const run = (command: string, args: readonly string[], options: CommandOptions = {}) =>
+    runCommand(command, args, { timeoutMs: LAB_LIMITS.commandMs, env: environment, ...options });
+  const kubectl: Lab["kubectl"] = (args, options) => run(kubectlPath, args, options);
+  const must: Lab["must"] = async (args, options) => {
+    const result = await kubectl(args, options);
+    if (result.code !== 0) throw new Error(`kubectl ${args.slice(0, 4).join(" ")}: ${result.stderr.trim()}`);
+    return result.stdout;
+  };
+  return {
+    images,
+    kubeconfig,
+    kubectlPath,
+    kubectl,
+    must,
+    ptah: (args, options) => run(`${repositoryRoot}/build/kubectl-ptah`, args, options),
+    async apply(...objects) {
+      const list = { apiVersion: "v1", kind: "List", items: objects };
+      await must(["apply", "--server-side", "--force-conflicts", "-f", "-"], { input: JSON.stringify(list) });
+    },
+    async get(kind, name, namespace) {
+      const result = await kubectl(["get", kind, name, ...inNamespace(namespace), "-o", "json", "--ignore-not-found"]);
+      if (result.code !== 0) throw new Error(`kubectl get ${kind}/${name}: ${result.stderr.trim()}`);
+      return result.stdout.trim() === "" ? undefined : (JSON.parse(result.stdout) as KubeObject);
+    },
+    async list(kind, namespace, selector) {
+      const selected = selector === undefined ? [] : ["-l", selector];
+      const text = await must(["get", kind, ...inNamespace(namespace), ...selected, "-o", "json"]);
+      return (JSON.parse(text) as { items: KubeObject[] }).items;
+    },
+  };
+}
+
+function inNamespace(namespace: string | undefined): string[] {
+  return namespace === undefined ? [] : ["-n", namespace];
+}
+
+/** Makes an empty namespace under restricted Pod security, removing one of that name first. */
+export async function freshNamespace(lab: Lab, name: string): Promise<void> {
+  await lab.kubectl(["delete", "namespace", name, "--ignore-not-found", "--wait=true", "--timeout=120s"], {
+    timeoutMs: 130_000,
+  });
+  await lab.apply({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+  });
+  await waitFor(`the default ServiceAccount of ${name}`, () => lab.get("serviceaccount", "default", name), {
+    timeoutMs: LAB_LIMITS.rolloutMs,
+  });
+}
