@@ -1,0 +1,65 @@
+/**
+ * `make e2e`: a real cluster, the operator installed from its manifests, and every scenario. Scenarios that share the
+ * cluster peacefully run in a few processes side by side; those that break a part of it (`alone/`) run after them, one by one.
+ * ONLY=word runs the files whose name contains it; KEEP=1 leaves the cluster.
+ */
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { repositoryRoot } from "./cluster/paths.ts";
+import { ensureCluster, removeCluster } from "./lab/cluster.ts";
+import { installOperator } from "./lab/install.ts";
+import { openLab } from "./lab/lab.ts";
+
+/** Processes side by side: the node has two cores, and an operation mostly waits for the kubelet. */
+const SIDE_BY_SIDE = 3;
+const SCENARIO_MS = 900_000;
+
+function scenarioFiles(folder: string): string[] {
+  const only = process.env["ONLY"] ?? "";
+  return readdirSync(`${repositoryRoot}/e2e/scenarios/${folder}`)
+    .filter((name) => name.endsWith(".test.ts") && name.includes(only))
+    .sort()
+    .map((name) => `./e2e/scenarios/${folder}${folder === "" ? "" : "/"}${name}`);
+}
+
+/** Runs one scenario file in a process of its own; what it says is printed whole when it ends. */
+function runFile(file: string): Promise<boolean> {
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ["test", "--timeout", String(SCENARIO_MS), file], { cwd: repositoryRoot });
+    let said = "";
+    const keep = (chunk: Buffer) => {
+      said += chunk.toString("utf8");
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    child.on("close", (code) => {
+      const seconds = ((performance.now() - began) / 1000).toFixed(0);
+      process.stdout.write(`\n==> ${file}: ${code === 0 ? "ok" : `failed (${code})`}, ${seconds} s\n${said.trim()}\n`);
+      resolve(code === 0);
+    });
+  });
+}
+
+async function runAll(files: readonly string[], sideBySide: number): Promise<string[]> {
+  const waiting = [...files];
+  const failed: string[] = [];
+  const worker = async () => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (!(await runFile(file))) failed.push(file);
+    }
+  };
+  await Promise.all(Array.from({ length: sideBySide }, worker));
+  return failed;
+}
+
+async function main(): Promise<number> {
+  await ensureCluster();
+  await installOperator(await openLab());
+  const failed = [...(await runAll(scenarioFiles(""), SIDE_BY_SIDE)), ...(await runAll(scenarioFiles("alone"), 1))];
+  if (process.env["KEEP"] !== "1") await removeCluster();
+  process.stdout.write(failed.length === 0 ? "\ne2e: every scenario held\n" : `\ne2e: failed: ${failed.join(", ")}\n`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+process.exit(await main());
