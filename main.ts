@@ -9,6 +9,7 @@ interface Part {
 const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
   schema: () => import("./executor/main.ts"),
   version: () => import("./executor/main.ts"),
+  runner: () => import("./runner/main.ts"),
 };
 
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */

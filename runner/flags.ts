@@ -51,8 +51,8 @@ export function readMode(argv: readonly string[]): Mode {
 function readFlags(argv: readonly string[]): { values: Map<string, string>; positionals: string[] } {
   const values = new Map<string, string>();
   const positionals: string[] = [];
-  for (let at = 0; at < argv.length; at += 1) {
-    const argument = argv[at] ?? "";
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     const flag = /^--?([a-z][a-z-]*)(?:=(.*))?$/s.exec(argument);
     if (flag === null) {
       positionals.push(argument);
@@ -60,16 +60,17 @@ function readFlags(argv: readonly string[]): { values: Map<string, string>; posi
     }
     const name = flag[1] ?? "";
     if (values.has(name)) throw new UsageError(`--${name} is given twice`);
-    if (name === "snapshot-copy" && flag[2] === undefined) values.set(name, "");
-    else if (!VALUE_FLAGS.includes(name)) throw new UsageError(`unknown flag --${name}`);
-    else {
-      if (flag[2] === undefined) at += 1;
-      const value = flag[2] ?? argv[at];
-      if (value === undefined || value === "") throw new UsageError(`--${name} needs a value`);
-      values.set(name, value);
-    }
+    values.set(name, name === "snapshot-copy" && flag[2] === undefined ? "" : valueOf(name, flag[2], rest));
   }
   return { values, positionals };
+}
+
+/** The value after `=`, or the next argument, which it takes from `rest`. */
+function valueOf(name: string, attached: string | undefined, rest: string[]): string {
+  if (!VALUE_FLAGS.includes(name)) throw new UsageError(`unknown flag --${name}`);
+  const value = attached ?? rest.shift();
+  if (value === undefined || value === "") throw new UsageError(`--${name} needs a value`);
+  return value;
 }
 
 function bytes(values: ReadonlyMap<string, string>, name: string, max: number): number {

@@ -4,12 +4,20 @@ import { DRIFT_FINDINGS_MAX } from "../workload/limits.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { Failed } from "./failure.ts";
 import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
-import { type DriftReport, framedFindings, framedRefusal, readDriftReport, serverOf } from "./reports.ts";
+import {
+  type DriftReport,
+  failureCode,
+  framedFindings,
+  framedRefusal,
+  readDriftReport,
+  refusalCode,
+  serverOf,
+} from "./reports.ts";
 import { awaitScratch } from "./scratch.ts";
 import { expectMajor } from "./server-version.ts";
 
 const VARIABLES = [ENV.connectTimeout, ENV.lockTimeout];
-const COMPARISON = [ENV.schemaFile, ENV.devURL, ENV.severity];
+const COMPARISON = [ENV.schemaFile, ENV.devURL, ENV.severity, ENV.exclude];
 
 /**
  * Reads how the database differs from the desired schema. Without a scratch server only the server's version is learned: a
@@ -38,13 +46,17 @@ export async function observe(operation: Operation): Promise<Partial<OperationRe
   const server = serverOf(report);
   const detail = { ...server, observedDialect: report.dialect };
   if (report.refusal !== undefined && report.refusal !== null) {
-    throw new Failed("plan_refused", sentence(report.error, "The executor refused to read.", operation.redactor), {
-      ...detail,
-      refusal: framedRefusal(report.refusal, operation.redactor),
-    });
+    throw new Failed(
+      refusalCode(report.refusal),
+      sentence(report.error, "The executor refused to read.", operation.redactor),
+      {
+        ...detail,
+        refusal: framedRefusal(report.refusal, operation.redactor),
+      },
+    );
   }
   if (report.error !== undefined && report.error !== null && report.error !== "") {
-    throw new Failed("observe_failed", sentence(report.error, "", operation.redactor), detail);
+    throw new Failed(failureCode(report, "observe_failed"), sentence(report.error, "", operation.redactor), detail);
   }
   expectMajor(operation.env, server);
   if (server.serverVersion === undefined) {

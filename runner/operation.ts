@@ -1,3 +1,4 @@
+import { ENV } from "../workload/environment.ts";
 import type { OperationResult } from "../workload/result.ts";
 import type { Bindings, Env } from "./bindings.ts";
 import type { ChildOutcome, Supervisor } from "./child.ts";
@@ -21,6 +22,9 @@ export interface Operation {
 /** What a body adds to the result of a success. */
 export type Body = (operation: Operation) => Promise<Partial<OperationResult>>;
 
+/** The executor's own name for the major it must meet. */
+const EXPECT_SERVER_MAJOR = "PTAH_EXPECT_SERVER_MAJOR";
+
 /** Variables that are neither ours nor a secret and that an executor may need from its image. */
 const PASSED: readonly string[] = ["PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
@@ -34,7 +38,9 @@ export function childEnvironment(operation: Operation, names: readonly string[])
     const value = operation.env[name];
     if (value !== undefined && value !== "") env[name] = value;
   }
-  env["PTAH_DB_URL"] = operation.bindings.databaseURL;
+  env[ENV.databaseURL] = operation.bindings.databaseURL;
+  const major = operation.env[ENV.expectedServerMajor] ?? "";
+  if (major !== "") env[EXPECT_SERVER_MAJOR] = major;
   return env;
 }
 

@@ -8,7 +8,16 @@ import type { OperationResult } from "../workload/result.ts";
 import { Failed } from "./failure.ts";
 import { EXCLUSION_LENGTH_MAX, EXCLUSIONS_MAX, PLAN_REPORT_BYTES_MAX, PROTECTED_TABLES_MAX } from "./limits.ts";
 import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
-import { framedRefusal, type PlanReport, readApplyReport, readPlanReport, serverOf } from "./reports.ts";
+import {
+  type ApplyReport,
+  failureCode,
+  framedRefusal,
+  type PlanReport,
+  readApplyReport,
+  readPlanReport,
+  refusalCode,
+  serverOf,
+} from "./reports.ts";
 import { awaitScratch } from "./scratch.ts";
 import { expectMajor } from "./server-version.ts";
 
@@ -116,16 +125,19 @@ async function planOnce(operation: Operation, path: string, scope: readonly stri
 
 function refuseRefused(operation: Operation, report: PlanReport): void {
   const { redactor } = operation;
-  if (report.outcome === "failed") {
-    throw new Failed("plan_failed", sentence(report.error, "The executor could not plan.", redactor), serverOf(report));
+  if (report.outcome === "failed" || report.outcome === "canceled") {
+    throw new Failed(
+      failureCode(report, "plan_failed"),
+      sentence(report.error, "The executor could not plan.", redactor),
+      serverOf(report),
+    );
   }
   if (report.outcome !== "refused") return;
   if (report.refusal === undefined || report.refusal === null) {
     throw new Failed("invalid_plan_output", "The executor refused to plan without saying why.");
   }
   const refusal = framedRefusal(report.refusal, redactor);
-  const code = refusal.code.replaceAll("-", "_") === "protected_table" ? "protected_table" : "plan_refused";
-  throw new Failed(code, sentence(report.error, "The executor refused to plan.", redactor), {
+  throw new Failed(refusalCode(report.refusal), sentence(report.error, "The executor refused to plan.", redactor), {
     ...serverOf(report),
     refusal,
   });
@@ -160,6 +172,16 @@ function strictPlan(bytes: Buffer, exclude: readonly string[]): PlanDocument {
   return document;
 }
 
+/** A dry run that did not accept the plan; a stale one only means that the database moved meanwhile. */
+function refuseDryRun(operation: Operation, report: ApplyReport): void {
+  if (report.outcome === "dry-run") return;
+  const { redactor } = operation;
+  const { refusal } = report;
+  const text = sentence(report.error, "The dry run did not accept the plan.", redactor);
+  if (refusal === undefined || refusal === null) throw new Failed(failureCode(report, "plan_failed"), text);
+  throw new Failed(refusalCode(refusal), text, { refusal: framedRefusal(refusal, redactor) });
+}
+
 /** The same bytes through the executor's own apply without a change: proves that they are fresh, under the lock. */
 async function dryRun(operation: Operation, path: string, digest: string, document: PlanDocument): Promise<void> {
   const outcome = await operation.supervisor.run({
@@ -176,22 +198,7 @@ async function dryRun(operation: Operation, path: string, digest: string, docume
   if (report === undefined) {
     throw new Failed("invalid_plan_output", `The dry run gave no report.${lastWords(outcome, operation.redactor)}`);
   }
-  if (report.outcome === "refused" && report.refusal?.code.replaceAll("_", "-") === "stale-plan") {
-    throw new Failed("stale_plan", "The database changed while it was being planned. It is planned again.", {
-      refusal: framedRefusal(report.refusal, operation.redactor),
-    });
-  }
-  if (report.outcome !== "dry-run") {
-    throw new Failed(
-      "plan_refused",
-      sentence(report.error, "The dry run did not accept the plan.", operation.redactor),
-      {
-        ...(report.refusal === undefined || report.refusal === null
-          ? {}
-          : { refusal: framedRefusal(report.refusal, operation.redactor) }),
-      },
-    );
-  }
+  refuseDryRun(operation, report);
   const statements = report.statements ?? [];
   const same =
     report.plan_digest === digest &&

@@ -27,7 +27,10 @@ export type ReportedRefusal = v.InferOutput<typeof Refusal>;
 const common = {
   error: optionalText,
   refusal: v.optional(v.nullable(Refusal)),
+  /** A failure that may pass by itself: its stable code says which (`connection_failed`). */
+  failure: v.optional(v.nullable(v.object({ code: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9._-]{0,63}$/)) }))),
   server_version: optionalText,
+  server_version_num: v.optional(v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0)))),
 };
 
 const DriftReport = v.object({
@@ -55,7 +58,7 @@ export type DriftReport = v.InferOutput<typeof DriftReport>;
 const PlanReport = v.object({
   ...common,
   contract_version: v.literal(CONTRACT_VERSION),
-  outcome: v.picklist(["changes", "no-changes", "refused", "failed"]),
+  outcome: v.picklist(["changes", "no-changes", "refused", "failed", "canceled"]),
   plan_digest: optionalDigest,
   plan_path: optionalText,
 });
@@ -99,14 +102,37 @@ export function framedRefusal(refusal: ReportedRefusal, redactor: Redactor): Non
   };
 }
 
+interface Server {
+  readonly serverVersion?: string;
+  readonly serverMajor?: number;
+}
+
 /** The server's version and major out of a report; empty where it does not say. */
-export function serverOf(report: { readonly server_version?: string | null }): {
-  serverVersion?: string;
-  serverMajor?: number;
-} {
-  const match = /^(\d{1,3})[0-9A-Za-z .()~+_-]{0,60}$/.exec(report.server_version ?? "");
-  if (match === null) return {};
-  return { serverVersion: match[0], serverMajor: Number(match[1]) };
+export function serverOf(report: {
+  readonly server_version?: string | null;
+  readonly server_version_num?: number | null;
+}): Server {
+  const num = report.server_version_num ?? 0;
+  // PostgreSQL from 10 on: 150014 is 15.14.
+  const text = report.server_version ?? (num >= 100_000 ? `${Math.floor(num / 10_000)}.${num % 10_000}` : "");
+  const match = /^(\d{1,3})[0-9A-Za-z .()~+_-]{0,60}$/.exec(text);
+  return match === null ? {} : { serverVersion: match[0], serverMajor: Number(match[1]) };
+}
+
+/** The frame's error code for a failure: the executor's own where it gave one. */
+export function failureCode(
+  report: { readonly failure?: { readonly code: string } | null },
+  otherwise: string,
+): string {
+  return report.failure?.code.replaceAll(/[.-]/g, "_") ?? otherwise;
+}
+
+/** Refusals another room reacts to keep their code; every other one is a refused plan. */
+export function refusalCode(refusal: ReportedRefusal): string {
+  const code = refusal.code.replaceAll("-", "_");
+  return ["protected_table", "server_version_changed", "stale_plan", "plan_too_large"].includes(code)
+    ? code
+    : "plan_refused";
 }
 
 /** Findings in the frame's order, at most as many as it holds. */
