@@ -21,6 +21,11 @@ export function generatedFiles(): ReadonlyMap<string, string> {
       throw new Error(`the CRD of ${kind.kind} exceeds ${CRD_BYTES_MAX} bytes`);
     files.set(`crds/yaml/${kind.plural}.yaml`, yaml);
   }
+  const resources = KINDS.map((kind) => `yaml/${kind.plural}.yaml`);
+  files.set(
+    "crds/kustomization.yaml",
+    HEADER + stringify({ apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources }),
+  );
   files.set("docs/api.md", fieldPage(KINDS));
   files.set("docs/reasons.md", reasonPage());
   return files;

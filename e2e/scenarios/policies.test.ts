@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { type KubectlTarget, kubectl, tryKubectl } from "../cluster/kubectl.ts";
+import { openCluster } from "../cluster/open.ts";
+import { createProgress } from "../cluster/progress.ts";
+import { waitFor } from "../cluster/wait.ts";
+
+/** What the shipped admission policies and roles let pass, on an API server alone: no webhook takes part. */
+
+const BASE = join(import.meta.dir, "../../manifests/base");
+const NAMESPACE = "policy-acceptance";
+const START_MS = 60_000;
+const POLICY_KINDS = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
+const KINDS = new Set([
+  ...POLICY_KINDS,
+  ...["CustomResourceDefinition", "Namespace", "ServiceAccount"],
+  ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
+]);
+const MANAGER = ["--as=system:serviceaccount:ptah-system:ptah-operator-manager"];
+const AUTHOR = ["--as=jo", "--as-group=system:authenticated"];
+const ANNOTATION = "operator.ptah.run/";
+
+type Manifest = { kind: string } & Record<string, unknown>;
+
+let target: KubectlTarget;
+let policies: Manifest[] = [];
+
+const list = (items: readonly Manifest[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
+const inNamespace = (...args: readonly string[]) => [...args, "-n", NAMESPACE];
+/** Empty when it was let pass, else what kubectl says. */
+const attempt = async (args: readonly string[], input?: string): Promise<string> => {
+  const result = await tryKubectl(target, inNamespace(...args), input === undefined ? {} : { input });
+  return result.code === 0 ? "" : result.stderr;
+};
+
+beforeAll(async () => {
+  const cluster = await openCluster({ progress: createProgress(), apiOnly: true });
+  await cluster.up({ apiOnly: true });
+  target = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
+  const rendered = parseAllDocuments(await kubectl(target, ["kustomize", BASE])).map((d) => d.toJS() as Manifest);
+  const items = rendered.filter((manifest) => KINDS.has(manifest.kind));
+  policies = items.filter((manifest) => POLICY_KINDS.includes(manifest.kind));
+  await tryKubectl(target, ["create", "namespace", NAMESPACE]);
+  await tryKubectl(target, inNamespace("create", "serviceaccount", "default"));
+  await kubectl(target, ["apply", "-f", "-"], { input: list(items) });
+  const bind = ["create", "rolebinding", "author", "--clusterrole=ptah-operator-author", "--user=jo"];
+  await tryKubectl(target, inNamespace(...bind));
+  await waitFor("PtahSchema is served", () => kubectl(target, inNamespace("get", "ptahs")), { timeoutMs: 20_000 });
+  await tryKubectl(target, inNamespace("delete", "ptahs,pods", "--all", "--force"));
+  await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify(schema("orders")) });
+  const forged = [
+    "patch",
+    "ptahs",
+    "orders",
+    "--subresource=status",
+    "--type=merge",
+    "-p",
+    '{"status":{"phase":"Failed"}}',
+  ];
+  await waitFor("the policies are in force", async () => (await attempt(forged)) !== "", { timeoutMs: 30_000 });
+}, START_MS);
+
+afterAll(async () => {
+  await tryKubectl(target, ["delete", "-f", "-"], { input: list(policies) });
+  await tryKubectl(target, inNamespace("delete", "ptahs,pods", "--all", "--force"));
+});
+
+const schema = (name: string, spec: object = {}, annotations: Record<string, string> = {}): object => ({
+  apiVersion: "operator.ptah.run/v1alpha1",
+  kind: "PtahSchema",
+  metadata: { name, namespace: NAMESPACE, annotations },
+  spec: {
+    target: { engine: "PostgreSQL", coordinationKey: "orders", urlFrom: { name: "orders-db", key: "url" } },
+    desired: { configMap: { name: "orders-schema" } },
+    ...spec,
+  },
+});
+
+const merge = (kind: string, name: string, patch: object, ...more: readonly string[]) => [
+  ...["patch", kind, name, "--type=merge", "-p", JSON.stringify(patch)],
+  ...more,
+];
+
+describe("a status is evidence", () => {
+  const patch = merge("ptahs", "orders", { status: { phase: "Pending" } }, "--subresource=status");
+
+  test("an administrator may not write it and is told the way out", async () => {
+    expect(await attempt(patch)).toContain("use kubectl ptah settle");
+  });
+
+  test("the manager may", async () => {
+    expect(await attempt([...patch, ...MANAGER])).toBe("");
+  });
+});
+
+describe("the manager changes marks, not declarations", () => {
+  test.each([
+    ["a spec", { spec: { suspend: true } }, "may not change a spec"],
+    ["a label", { metadata: { labels: { a: "b" } } }, "may not change labels"],
+    ["a foreign annotation", { metadata: { annotations: { a: "b" } } }, "only its own annotations"],
+    ["a foreign finalizer", { metadata: { finalizers: ["example.org/x"] } }, "only its own finalizer"],
+  ])("refuses it %s", async (_, patch, message) => {
+    expect(await attempt([...merge("ptahs", "orders", patch), ...MANAGER])).toContain(message);
+  });
+
+  test("lets it add and remove its finalizer and its mirror", async () => {
+    const marks = (finalizers: string[], mirror: string | null) =>
+      merge("ptahs", "orders", { metadata: { finalizers, annotations: { [`${ANNOTATION}unsettled-apply`]: mirror } } });
+    expect(await attempt([...marks([`${ANNOTATION}active-operation`], "{}"), ...MANAGER])).toBe("");
+    expect(await attempt([...marks([], null), ...MANAGER])).toBe("");
+  });
+
+  test("gives it no Secret", async () => {
+    for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
+      const answer = await tryKubectl(target, ["auth", "can-i", verb, "secrets", "--all-namespaces", ...MANAGER]);
+      expect([verb, answer.stdout.trim()]).toEqual([verb, "no"]);
+    }
+  });
+});
+
+describe("the mirror of an unsettled Apply", () => {
+  const mirror = { [`${ANNOTATION}unsettled-apply`]: "{}" };
+
+  test("may arrive with a create, as a restore does, and then nobody else removes it", async () => {
+    expect(await attempt(["create", "-f", "-"], JSON.stringify(schema("restored", {}, mirror)))).toBe("");
+    const removal = merge("ptahs", "restored", {
+      metadata: { annotations: { [`${ANNOTATION}unsettled-apply`]: null } },
+    });
+    expect(await attempt(removal)).toContain("use kubectl ptah settle");
+    expect(await attempt([...removal, ...AUTHOR])).toContain("use kubectl ptah settle");
+    expect(await attempt([...removal, ...MANAGER])).toBe("");
+  });
+
+  test("cannot be put on an existing resource", async () => {
+    expect(await attempt(merge("ptahs", "orders", { metadata: { annotations: mirror } }))).toContain(
+      "only the operator",
+    );
+  });
+});
+
+describe("who settled a record", () => {
+  test("cannot be written in another's name", async () => {
+    const by = JSON.stringify({ username: "somebody" });
+    const patch = merge("ptahs", "orders", { metadata: { annotations: { [`${ANNOTATION}settled-apply-by`]: by } } });
+    expect(await attempt([...patch, ...AUTHOR])).toContain("stamped by admission");
+  });
+});
+
+describe("apply: Always", () => {
+  const always = { spec: { policy: { apply: "Always" } } };
+
+  test("cannot be entered by an author, at creation or later", async () => {
+    const created = JSON.stringify(schema("eager", always.spec));
+    expect(await attempt(["create", "-f", "-", ...AUTHOR], created)).toContain("ptah-operator-apply-always");
+    expect(await attempt([...merge("ptahs", "orders", always), ...AUTHOR])).toContain("ptah-operator-apply-always");
+  });
+
+  test("is entered by a listed group, kept and left by anybody who may write", async () => {
+    expect(await attempt([...merge("ptahs", "orders", always), ...AUTHOR, "--as-group=ptah:apply-always"])).toBe("");
+    expect(await attempt([...merge("ptahs", "orders", { spec: { interval: "20m" } }), ...AUTHOR])).toBe("");
+    const back = { spec: { policy: { apply: "OnApproval" } } };
+    expect(await attempt([...merge("ptahs", "orders", back), ...AUTHOR])).toBe("");
+  });
+});
+
+describe("the gate of an Apply's Pod", () => {
+  const pod = (name: string, labels: Record<string, string>) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: NAMESPACE, labels },
+    spec: {
+      containers: [{ name: "ptah", image: "ptah" }],
+      schedulingGates: [{ name: `${ANNOTATION}recorded` }, { name: "example.org/other" }],
+    },
+  });
+  const ours = { "app.kubernetes.io/managed-by": "ptah-operator" };
+  const gates = (name: string, ...left: readonly string[]) => [
+    ...["patch", "pod", name, "--type=json", ...MANAGER, "-p"],
+    JSON.stringify([{ op: "replace", path: "/spec/schedulingGates", value: left.map((gate) => ({ name: gate })) }]),
+  ];
+
+  test("is what the manager may open, and nothing else of the Pod", async () => {
+    expect(await attempt(["create", "-f", "-"], JSON.stringify(pod("apply", ours)))).toBe("");
+    const labelled = merge("pod", "apply", { metadata: { labels: { a: "b" } } });
+    expect(await attempt([...labelled, ...MANAGER])).toContain("may only remove the scheduling gate");
+    const image = JSON.stringify([
+      { op: "replace", path: "/spec/containers/0/image", value: "other" },
+      { op: "remove", path: "/spec/schedulingGates/0" },
+    ]);
+    expect(await attempt(["patch", "pod", "apply", "--type=json", "-p", image, ...MANAGER])).toContain(
+      "may not change a Pod's containers",
+    );
+    expect(await attempt(gates("apply"))).toContain("may only remove the scheduling gate");
+    expect(await attempt(gates("apply", "example.org/other"))).toBe("");
+  });
+
+  test("of a Pod that is not ours stays shut", async () => {
+    expect(await attempt(["create", "-f", "-"], JSON.stringify(pod("foreign", {})))).toBe("");
+    expect(await attempt(gates("foreign", "example.org/other"))).toContain("only Pods of its operations");
+  });
+});
