@@ -24,6 +24,9 @@ export const LIMITS = {
   /** Lines of a failed component's log shown with its failure. */
   logTailLines: 15,
   logTailBytes: 64 * 1024,
+  /** The image store is kept in memory where this much is free: unpacked images take about 1 GiB of it. */
+  memoryForImageStoreBytes: 8 * 1024 ** 3,
+  imageStoreBytes: 4 * 1024 ** 3,
   /** sun_path of a Unix socket holds 108 bytes with its end mark. */
   socketPathBytes: 107,
   /** Certificates of a throw-away cluster. */

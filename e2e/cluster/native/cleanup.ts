@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:f
 import { basename, join } from "node:path";
 import { runCommand } from "../command.ts";
 import { LIMITS } from "../limits.ts";
+import { imagesFile } from "../paths.ts";
 import { waitFor } from "../wait.ts";
 import { mountsUnder, networkNamespaceOf } from "./leftovers.ts";
 import { removeBridge, removePacketRules } from "./network.ts";
@@ -39,8 +40,10 @@ export async function removeCluster(layout: Layout, hasNode: boolean): Promise<v
   }
   assertNothingMounted(layout.stateDir);
   const volatile = [layout.pki, layout.config, layout.run, layout.etcd, layout.kubelet, layout.podLogs];
-  const node = [join(layout.stateDir, "containerd"), join(layout.stateDir, "cni"), layout.kubeconfig];
-  for (const path of [...volatile, ...node]) rmSync(path, { recursive: true, force: true });
+  const node = [join(layout.stateDir, "containerd"), join(layout.stateDir, "cni")];
+  // Who reads these next must not take a cluster that is gone for one that is there.
+  const handed = [layout.kubeconfig, imagesFile(layout.stateDir)];
+  for (const path of [...volatile, ...node, ...handed]) rmSync(path, { recursive: true, force: true });
 }
 
 /** Whether a former run left a part of a node behind. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mountsUnder, networkNamespaceOf, packetRuleRemoval } from "./leftovers.ts";
+import { availableMemoryBytes, mountsUnder, networkNamespaceOf, packetRuleRemoval } from "./leftovers.ts";
 import { parseStartTicks } from "./processes.ts";
 
 test("mounts under the state directory are listed innermost first, others are left alone", () => {
@@ -73,4 +73,9 @@ test("a process is told from a later one of the same number by its start time, a
   expect(parseStartTicks(`42 (odd) name) ${fields.join(" ")}`)).toBe("22");
   fields[0] = "Z";
   expect(parseStartTicks(`42 (gone) ${fields.join(" ")}`)).toBeUndefined();
+});
+
+test("available memory is read in bytes, and unknown memory is none", () => {
+  expect(availableMemoryBytes("MemTotal: 10 kB\nMemAvailable:    2048 kB\n")).toBe(2048 * 1024);
+  expect(availableMemoryBytes("MemTotal: 10 kB\n")).toBe(0);
 });

@@ -1,5 +1,5 @@
 /**
- * What a cluster leaves behind on the machine, read from the machine's own tables. Pure: text in, names or commands out.
+ * What a cluster finds and leaves behind on the machine, read from the machine's own tables. Pure: text in, facts out.
  */
 
 /** Mount points under `directory`, the innermost first (proc(5), mountinfo; blanks are written as \040). */
@@ -80,4 +80,9 @@ function isOurCniChain(chain: string, rules: readonly Rule[], networkName: strin
 export function networkNamespaceOf(runtimeConfig: string): string | undefined {
   const parsed = JSON.parse(runtimeConfig) as { linux?: { namespaces?: { type?: string; path?: string }[] } };
   return parsed.linux?.namespaces?.find((namespace) => namespace.type === "network")?.path;
+}
+
+/** What programs could still take without swapping (proc(5), meminfo), in bytes; 0 when the kernel does not say. */
+export function availableMemoryBytes(meminfo: string): number {
+  return Number(/^MemAvailable:\s+(\d+) kB$/m.exec(meminfo)?.[1] ?? 0) * 1024;
 }

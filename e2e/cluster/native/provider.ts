@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun } from "../command.ts";
 import { buildImages } from "../images/build.ts";
@@ -13,12 +13,13 @@ import { hasNodeLeftovers, removeCluster } from "./cleanup.ts";
 import * as components from "./components.ts";
 import * as config from "./config.ts";
 import { loadIntoContainerd } from "./containerd.ts";
+import { availableMemoryBytes } from "./leftovers.ts";
 import { withLock } from "./lock.ts";
 import { makeBridge } from "./network.ts";
 import { ensureNodePackages } from "./packages.ts";
 import { clusterIdentities, createAuthority, issue, serviceAccountKeys } from "./pki.ts";
 import { logTail, type ProcessSpec, recordedNames, runningProcess, startProcess } from "./processes.ts";
-import { API_ONLY_PORTS, layoutOf, NETWORK, NODE_PORTS } from "./settings.ts";
+import { API_ONLY_PORTS, type Layout, layoutOf, NETWORK, NODE_PORTS } from "./settings.ts";
 
 /**
  * A Kubernetes of plain processes on this machine: the control plane and the kubelet are built from pinned Go modules,
@@ -148,6 +149,7 @@ async function startControlPlane(shape: components.ClusterShape): Promise<void> 
 
 async function startNode(shape: components.ClusterShape, { progress }: ProviderContext): Promise<void> {
   const { layout, ports, apiAddress } = shape;
+  await mountImageStore(layout);
   const parts: ProcessSpec[] = [components.scheduler(shape), components.containerd(shape)];
   for (const part of parts) startProcess(layout, part);
   const pause = await buildImages(["pause"], { cacheDir: cacheDir(), progress });
@@ -175,6 +177,23 @@ async function startNode(shape: components.ClusterShape, { progress }: ProviderC
     });
   });
   progress.note(`node ${NETWORK.nodeName} at ${apiAddress} is ready`);
+}
+
+/**
+ * Unpacking and deleting images waits for the disk, and takes tens of seconds on a busy one. Nothing in the store is
+ * worth keeping, so it lives in memory where there is plenty; the file system ends with the cluster's mounts.
+ */
+async function mountImageStore({ containerdRoot }: Layout): Promise<void> {
+  mkdirSync(containerdRoot, { recursive: true });
+  if (availableMemoryBytes(readFileSync("/proc/meminfo", "utf8")) < LIMITS.memoryForImageStoreBytes) return;
+  await mustRun("mount", [
+    "-t",
+    "tmpfs",
+    "-o",
+    `size=${LIMITS.imageStoreBytes},mode=0711`,
+    "ptah-images",
+    containerdRoot,
+  ]);
 }
 
 /** A Pod is refused until its namespace has this account, which the controller manager makes. */
