@@ -11,14 +11,19 @@ import type { ClusterProvider } from "./provider.ts";
 export interface OpenOptions {
   progress: Progress;
   apiOnly?: boolean;
+  /** Where its state is kept; by default the directory that `paths.ts` names. */
+  stateDir?: string;
 }
 
 /**
  * The cluster that commands act on. Which provider: the one named by PROVIDER, else the one that this state directory
  * was made with, else kind where it can run within its bound, else native. An API server alone is always native.
  */
-export async function openCluster({ progress, apiOnly = false }: OpenOptions): Promise<ClusterProvider> {
-  const stateDir = clusterDir(apiOnly);
+export async function openCluster({
+  progress,
+  apiOnly = false,
+  stateDir = clusterDir(apiOnly),
+}: OpenOptions): Promise<ClusterProvider> {
   const context = { stateDir, progress };
   if (apiOnly) return createNativeProvider(context, true);
   const marker = join(stateDir, "provider");

@@ -33,8 +33,11 @@ export interface ProcessDirs {
   logs: string;
 }
 
-/** Starts a program that outlives this one, its output going to a log file; leaves a pid file behind. */
-export function startProcess(dirs: ProcessDirs, spec: ProcessSpec): ProcessRecord {
+/**
+ * Starts a program that outlives this one, its output going to a log file; leaves a pid file behind.
+ * Returns when the new process runs that program (until then it still shows this one's command line), or has ended.
+ */
+export async function startProcess(dirs: ProcessDirs, spec: ProcessSpec): Promise<void> {
   const log = openSync(logFile(dirs, spec.name), "a");
   try {
     const child = spawn(spec.program, spec.args, {
@@ -49,7 +52,8 @@ export function startProcess(dirs: ProcessDirs, spec: ProcessSpec): ProcessRecor
     if (child.pid === undefined) throw new Error(`${spec.program} cannot be started`);
     const record = { pid: child.pid, startTicks: startTicks(child.pid) ?? "", program: spec.program };
     writeFileSync(pidFile(dirs, spec.name), `${JSON.stringify(record)}\n`);
-    return record;
+    const begun = () => startTicks(record.pid) === undefined || commandLine(record.pid)[0] === spec.program;
+    await waitFor(`the start of ${spec.name}`, begun, { timeoutMs: LIMITS.killMs, pollMs: 5 });
   } finally {
     closeSync(log);
   }

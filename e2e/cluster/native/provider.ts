@@ -18,8 +18,9 @@ import { withLock } from "./lock.ts";
 import { makeBridge } from "./network.ts";
 import { ensureNodePackages } from "./packages.ts";
 import { clusterIdentities, createAuthority, issue, serviceAccountKeys } from "./pki.ts";
+import { chooseFreePorts, recordedPorts } from "./ports.ts";
 import { logTail, type ProcessSpec, recordedNames, runningProcess, startProcess } from "./processes.ts";
-import { API_ONLY_PORTS, type Layout, layoutOf, NETWORK, NODE_PORTS } from "./settings.ts";
+import { type Layout, layoutOf, NETWORK, NODE_PORTS } from "./settings.ts";
 
 /**
  * A Kubernetes of plain processes on this machine: the control plane and the kubelet are built from pinned Go modules,
@@ -30,7 +31,7 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
   const layout = layoutOf(context.stateDir);
   const shape: components.ClusterShape = {
     layout,
-    ports: apiOnly ? API_ONLY_PORTS : NODE_PORTS,
+    ports: apiOnly ? recordedPorts(layout) : NODE_PORTS,
     apiAddress: apiOnly ? "127.0.0.1" : NETWORK.nodeAddress,
     apiOnly,
   };
@@ -57,10 +58,11 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
       await progress.step("cluster: clean what a former run left", () => removeCluster(layout, !apiOnly));
     }
     prepareDirectories(shape, binaries);
+    if (apiOnly) shape.ports = await chooseFreePorts(layout);
     const files = await writeIdentities(shape);
     writeConfiguration(shape, files);
     await progress.step("etcd and API server", () => startControlPlane(shape));
-    if (!apiOnly || options.controllers) startProcess(layout, components.controllerManager(shape));
+    if (!apiOnly || options.controllers) await startProcess(layout, components.controllerManager(shape));
     if (!apiOnly) await startNode(shape, context);
   };
 
@@ -139,8 +141,8 @@ function writeConfiguration({ layout, ports, apiOnly }: components.ClusterShape,
 async function startControlPlane(shape: components.ClusterShape): Promise<void> {
   const { layout, ports, apiAddress, apiOnly } = shape;
   if (!apiOnly) await makeBridge();
-  startProcess(layout, components.etcd(shape));
-  startProcess(layout, components.apiserver(shape));
+  await startProcess(layout, components.etcd(shape));
+  await startProcess(layout, components.apiserver(shape));
   await waitFor("a ready API server", () => isApiReady(layout, apiAddress, ports.api), {
     timeoutMs: LIMITS.apiReadyMs,
     onPoll: () => mustLive(shape, ["etcd", "kube-apiserver"]),
@@ -151,7 +153,7 @@ async function startNode(shape: components.ClusterShape, { progress }: ProviderC
   const { layout, ports, apiAddress } = shape;
   await mountImageStore(layout);
   const parts: ProcessSpec[] = [components.scheduler(shape), components.containerd(shape)];
-  for (const part of parts) startProcess(layout, part);
+  for (const part of parts) await startProcess(layout, part);
   const pause = await buildImages(["pause"], { cacheDir: cacheDir(), progress });
   await progress.step("containerd with its pause image", async () => {
     await waitFor("containerd's socket", () => existsSync(layout.containerdSocket), {
@@ -164,7 +166,7 @@ async function startNode(shape: components.ClusterShape, { progress }: ProviderC
     const access = join(layout.config, "dns-access.json");
     await mustRun(join(layout.bin, "kubectl"), ["--kubeconfig", layout.kubeconfig, "apply", "-f", access]);
     for (const part of [components.kubelet(shape), components.kubeProxy(shape), components.clusterDns(shape)]) {
-      startProcess(layout, part);
+      await startProcess(layout, part);
     }
     await waitFor("a ready node", () => isReady(shape), {
       timeoutMs: LIMITS.nodeReadyMs,
