@@ -1,6 +1,5 @@
 import { parsePtahSchemaApproval } from "../../crds/fields.ts";
 import { coordinationDigest, schemaPolicyFingerprint } from "../../crds/fingerprints.ts";
-import { annotation } from "../../crds/names.ts";
 import type { PtahSchema } from "../../crds/ptahschema.ts";
 import type { PtahSchemaApproval } from "../../crds/ptahschemaapproval.ts";
 import type { PtahSchemaPlan } from "../../crds/ptahschemaplan.ts";
@@ -13,7 +12,7 @@ import { ALLOWED, deny, firstOf, type ReviewRequest, type Verdict } from "../rev
 import { sourceMoved } from "../source.ts";
 import { identityOf } from "./identity.ts";
 import { same } from "./same.ts";
-import { lastSpecWriter } from "./spec-writer.ts";
+import { lastSpecWriter, WRITER_USERNAME } from "./spec-writer.ts";
 
 /**
  * Judges an approval as it is written: it must be of the standing plan, and that plan must still fit everything it was
@@ -166,7 +165,7 @@ function distinctProblem(
   if (!config.requireDistinctApprover) return undefined;
   const writer = lastSpecWriter(schema.metadata.annotations);
   if (writer === undefined) {
-    return `nobody is known to have written this schema's spec, so nobody distinct can approve; write its spec again (annotation ${annotation.settledApplyBy.split("/")[0]}/last-spec-writer-username is missing)`;
+    return `nobody is known to have written this schema's spec, so nobody distinct can approve; write its spec again (annotation ${WRITER_USERNAME} is missing)`;
   }
   const sameUid = writer.uid !== "" && writer.uid === request.user.uid;
   if (writer.username === request.user.username || sameUid) {

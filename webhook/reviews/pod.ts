@@ -158,8 +158,9 @@ async function gateProblem(
   if (claim?.type !== "Apply" || job === undefined || claim.jobName !== job.name || claim.jobUID !== job.uid) {
     return "no Apply of this schema is dispatched with this Pod's Job";
   }
-  if (claim.pods?.some((pod) => pod.uid === object.metadata.uid) !== true) {
-    return "this Pod is not recorded in the schema's active operation; the record comes before the gate is opened";
+  // Only the first Pod ever seen may start: a second one is evidence, not a second chance.
+  if (claim.pods?.[0] === undefined || claim.pods[0].uid !== object.metadata.uid) {
+    return "this Pod is not the one the schema's active operation recorded first; only that one may start";
   }
   if (claim.dispatchNotAfter === undefined || Date.parse(claim.dispatchNotAfter) < now.getTime()) {
     return "the instant after which this Apply may not be started has passed";

@@ -1,0 +1,135 @@
+import { type Context, Hono } from "hono";
+import { isKubeError } from "../kube/index.ts";
+import type { WebhookConfig } from "./config.ts";
+import { answerOf, parseReview } from "./envelope.ts";
+import type { Reads } from "./reads.ts";
+import { ALLOWED, deny, type ReviewRequest, type Verdict } from "./review.ts";
+import { reviewApproval } from "./reviews/approval.ts";
+import { stampApproval } from "./reviews/approval-stamp.ts";
+import { reviewJob } from "./reviews/job.ts";
+import { reviewPod } from "./reviews/pod.ts";
+import { reviewSchema } from "./reviews/schema.ts";
+import { stampSchema } from "./reviews/schema-stamp.ts";
+
+/** What the reviews need from outside, created once in `main`. */
+export interface ReviewPorts {
+  readonly reads: Reads;
+  readonly config: WebhookConfig;
+  readonly now: () => Date;
+  /** Told how each review ended, and after how long. */
+  readonly reviewed: (rule: string, outcome: "allowed" | "denied" | "failed", seconds: number) => void;
+  /** Told of an error of ours or of a read; never of the request's content. */
+  readonly failed: (rule: string, message: string) => void;
+  readonly monotonicMs: () => number;
+}
+
+type Review = (request: ReviewRequest, ports: ReviewPorts) => Verdict | Promise<Verdict>;
+
+interface Rule {
+  readonly path: string;
+  readonly name: string;
+  readonly review: Review;
+}
+
+/** Paths and what answers them; GUARDS.md holds the configuration that leads here. */
+export const RULES: readonly Rule[] = [
+  {
+    path: "/mutate-operator-ptah-run-v1alpha1-ptahschemaapproval",
+    name: "mapproval",
+    review: (request, { now }) => (request.operation === "CREATE" ? stampApproval(request, now()) : ALLOWED),
+  },
+  {
+    path: "/mutate-operator-ptah-run-v1alpha1-ptahschema",
+    name: "mschema",
+    review: (request, { config }) =>
+      request.user.username === config.manager ? ALLOWED : stampSchema(request, config),
+  },
+  {
+    path: "/validate-operator-ptah-run-v1alpha1-ptahschemaapproval",
+    name: "vapproval",
+    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now()),
+  },
+  {
+    path: "/validate-operator-ptah-run-v1alpha1-ptahschema",
+    name: "vschema",
+    review: (request, { config }) => reviewSchema(request, config),
+  },
+  {
+    path: "/validate-batch-v1-job-ptah-operation",
+    name: "vjob",
+    review: (request, { reads, config }) => reviewJob(request, reads, config),
+  },
+  {
+    path: "/validate-v1-pod-ptah-operation-intent",
+    name: "vpod",
+    review: (request, { reads, config, now }) => reviewPod(request, reads, config, now()),
+  },
+];
+
+/** The admission endpoints. Every way of failing is a refusal: nothing passes because something broke. */
+export function admissionApp(ports: ReviewPorts): Hono {
+  const app = new Hono();
+  for (const rule of RULES) app.post(rule.path, (context) => answer(context, rule, ports));
+  return app;
+}
+
+async function answer(context: Context, rule: Rule, ports: ReviewPorts): Promise<Response> {
+  const startMs = ports.monotonicMs();
+  const request = parseReview(await context.req.json().catch(() => undefined));
+  if (request === undefined) return context.json({ error: "expected an AdmissionReview of admission.k8s.io/v1" }, 400);
+  const changes = request.operation === "CREATE" || request.operation === "UPDATE";
+  const { verdict, failed } = changes ? await judged(rule, request, ports) : { verdict: ALLOWED, failed: false };
+  const outcome = failed ? "failed" : verdict.allowed ? "allowed" : "denied";
+  ports.reviewed(rule.name, outcome, (ports.monotonicMs() - startMs) / 1000);
+  return context.json(answerOf(request.uid, verdict));
+}
+
+async function judged(
+  rule: Rule,
+  request: ReviewRequest,
+  ports: ReviewPorts,
+): Promise<{ verdict: Verdict; failed: boolean }> {
+  try {
+    return { verdict: await rule.review(request, ports), failed: false };
+  } catch (error) {
+    ports.failed(rule.name, error instanceof Error ? error.message : String(error));
+    return { verdict: refusalOf(error), failed: true };
+  }
+}
+
+/** A read that failed is no answer, so the request is refused with what to do about it. */
+function refusalOf(error: unknown): Verdict {
+  if (isKubeError(error, "Forbidden", "Unauthorized")) {
+    return deny("the operator's webhook may not read what this decision needs; check its ClusterRole", 403);
+  }
+  if (isKubeError(error, "Malformed")) {
+    return deny(
+      "an object this decision needs cannot be read by this version of the operator; upgrade the operator",
+      422,
+    );
+  }
+  return deny("the operator's webhook could not read what this decision needs; try again", 500);
+}
+
+/** What a probe and a scraper ask. */
+export interface HealthPorts {
+  /** Why the webhook does not serve now, or undefined. */
+  readonly notReady: () => string | undefined;
+  readonly metrics: () => Promise<string>;
+}
+
+export function healthApp(ports: HealthPorts): Hono {
+  const app = new Hono();
+  app.get("/healthz", (context) => context.text("ok"));
+  app.get("/readyz", (context) => {
+    const reason = ports.notReady();
+    return reason === undefined ? context.text("ok") : context.text(reason, 503);
+  });
+  return app;
+}
+
+export function metricsApp(ports: HealthPorts): Hono {
+  const app = new Hono();
+  app.get("/metrics", async (context) => context.text(await ports.metrics()));
+  return app;
+}

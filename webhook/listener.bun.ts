@@ -1,0 +1,100 @@
+/** The one file of this room that knows Bun: its server, and how a certificate is changed under load. */
+import { limits } from "./limits.ts";
+
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+export interface TlsPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface Address {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+interface Running {
+  readonly server: ReturnType<typeof Bun.serve>;
+  retire(): void;
+}
+
+/**
+ * A TLS listener whose certificate can be replaced. Bun's `reload` keeps the old certificate, so a second server takes the
+ * same port (`reusePort`), then the first one stops: it answers what it has with `Connection: close` and ends.
+ */
+export class TlsListener {
+  readonly #address: Address;
+  readonly #handler: Handler;
+  #running: Running | undefined;
+  readonly #retiring = new Set<Promise<void>>();
+
+  constructor(address: Address, handler: Handler) {
+    this.#address = address;
+    this.#handler = handler;
+  }
+
+  /** The port that is bound, or undefined before the first certificate. */
+  get port(): number | undefined {
+    return this.#running?.server.port;
+  }
+
+  /** Serves with this certificate from now on. Errors: the port cannot be bound, or the pair is refused. */
+  use(pair: TlsPair): void {
+    const before = this.#running;
+    this.#running = this.#start(pair, before?.server.port ?? this.#address.port);
+    if (before !== undefined) this.#retire(before);
+  }
+
+  /** Takes no new connection and ends when the open requests have ended, at the latest after the drain time. */
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    if (running !== undefined) this.#retire(running);
+    await Promise.all(this.#retiring);
+  }
+
+  #start(pair: TlsPair, port: number): Running {
+    let retiring = false;
+    const server = Bun.serve({
+      hostname: this.#address.hostname,
+      port,
+      reusePort: true,
+      maxRequestBodySize: limits.bodySizeBytes,
+      tls: { cert: pair.certificate, key: pair.key },
+      fetch: async (request) => {
+        const response = await this.#handler(request);
+        if (retiring) response.headers.set("connection", "close");
+        return response;
+      },
+      error: () => new Response("the webhook failed", { status: 500 }),
+    });
+    return {
+      server,
+      retire: () => {
+        retiring = true;
+      },
+    };
+  }
+
+  #retire(running: Running): void {
+    running.retire();
+    const ended = ending(running.server).finally(() => this.#retiring.delete(ended));
+    this.#retiring.add(ended);
+  }
+}
+
+async function ending(server: ReturnType<typeof Bun.serve>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limits.drainMs);
+  });
+  await Promise.race([server.stop(), late]);
+  clearTimeout(timer);
+  await server.stop(true);
+}
+
+/** A plain HTTP listener for probes and metrics. */
+export function servePlain(address: Address, handler: Handler): { readonly port: number; stop(): Promise<void> } {
+  const server = Bun.serve({ hostname: address.hostname, port: address.port, fetch: handler });
+  return { port: server.port ?? address.port, stop: () => server.stop(true) };
+}
