@@ -60,13 +60,13 @@ function readFlags(argv: readonly string[]): { values: Map<string, string>; posi
     }
     const name = flag[1] ?? "";
     if (values.has(name)) throw new UsageError(`--${name} is given twice`);
-    values.set(name, name === "snapshot-copy" && flag[2] === undefined ? "" : valueOf(name, flag[2], rest));
+    values.set(name, name === "snapshot-copy" && flag[2] === undefined ? "" : flagValue(name, flag[2], rest));
   }
   return { values, positionals };
 }
 
 /** The value after `=`, or the next argument, which it takes from `rest`. */
-function valueOf(name: string, attached: string | undefined, rest: string[]): string {
+function flagValue(name: string, attached: string | undefined, rest: string[]): string {
   if (!VALUE_FLAGS.includes(name)) throw new UsageError(`unknown flag --${name}`);
   const value = attached ?? rest.shift();
   if (value === undefined || value === "") throw new UsageError(`--${name} needs a value`);

@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+
+/**
+ * An executor that speaks the command-line contract and does what a test wrote into `$HOME/script.json`. It records every
+ * call with its environment, so that a test can see what reached it.
+ */
+interface Step {
+  /** Bytes saved as the plan; absent: `no-changes`. */
+  readonly plan?: string;
+  /** Members that replace those of the honest report; null leaves the report out. */
+  readonly report?: Record<string, unknown> | null;
+  readonly stderr?: string;
+  readonly exit?: number;
+  /** Writes this many bytes instead of a report. */
+  readonly floodBytes?: number;
+  /** Reports only after SIGTERM, then exits. */
+  readonly untilTerm?: boolean;
+  /** Never ends by itself and ignores SIGTERM. */
+  readonly deaf?: boolean;
+  /** Kills itself. */
+  readonly suicide?: boolean;
+}
+
+const home = process.env["HOME"] ?? "/nowhere";
+const argv = process.argv.slice(2);
+const verb = argv.includes("--dry-run") ? "dryRun" : (argv[1] ?? "");
+const calls = `${home}/calls.jsonl`;
+const before = existsSync(calls)
+  ? readFileSync(calls, "utf8")
+      .trim()
+      .split("\n")
+      .map((l) => JSON.parse(l) as { verb: string })
+  : [];
+const nth = before.filter((c) => c.verb === verb).length;
+appendFileSync(calls, `${JSON.stringify({ verb, argv, env: process.env, pid: process.pid, atMs: Date.now() })}\n`);
+const script = JSON.parse(readFileSync(`${home}/script.json`, "utf8")) as Record<string, readonly Step[]>;
+const steps = script[verb] ?? [];
+const step: Step = steps[Math.min(nth, steps.length - 1)] ?? {};
+
+const argument = (name: string): string => argv[argv.indexOf(name) + 1] ?? "";
+const digestOf = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+function honest(): Record<string, unknown> {
+  if (verb === "drift") {
+    const nothing = {
+      drift: false,
+      failed: false,
+      highest_severity: "safe",
+      findings: [],
+      diff: {},
+      ignored_tables: [],
+    };
+    return {
+      contract_version: 1,
+      outcome: "compared",
+      dialect: "postgres",
+      server_version: "15.14 (Debian)",
+      ...nothing,
+    };
+  }
+  if (verb === "plan") {
+    const report = { contract_version: 1, server_version_num: 150014 };
+    if (step.plan === undefined) return { ...report, outcome: "no-changes" };
+    const path = argument("--output");
+    writeFileSync(path, step.plan);
+    return { ...report, outcome: "changes", plan_digest: digestOf(Buffer.from(step.plan)), plan_path: path };
+  }
+  const bytes = readFileSync(argument("--plan"));
+  const plan = JSON.parse(bytes.toString("utf8")) as { name: string; statements: { sql: string }[] };
+  return {
+    contract_version: 1,
+    outcome: verb === "dryRun" ? "dry-run" : "applied",
+    plan_name: plan.name,
+    plan_digest: digestOf(bytes),
+    statements: plan.statements.map((s) => s.sql),
+  };
+}
+
+function finish(): void {
+  if (step.stderr !== undefined) process.stderr.write(step.stderr);
+  if (step.suicide === true) process.kill(process.pid, "SIGKILL");
+  const text = step.report === null ? "" : `${JSON.stringify({ ...honest(), ...step.report })}\n`;
+  process.stdout.write(text, () => process.exit(step.exit ?? 0));
+}
+
+if (step.floodBytes !== undefined) {
+  process.stdout.write("x".repeat(step.floodBytes), () => process.exit(0));
+} else if (step.deaf === true) {
+  process.on("SIGTERM", () => appendFileSync(`${home}/terms`, "T"));
+  setInterval(() => undefined, 1_000);
+} else if (step.untilTerm === true) {
+  process.on("SIGTERM", finish);
+  setInterval(() => undefined, 1_000);
+} else finish();
