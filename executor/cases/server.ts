@@ -16,7 +16,7 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
-const SUPERUSER = "ptah_test";
+const DEFAULT_SUPERUSER = "ptah_test";
 const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 50;
 const STOP_TIMEOUT_MS = 20_000;
@@ -83,8 +83,15 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Starts a server; installs the distribution's one where none is there. `major` asks for one of several installed. */
-export async function startServer(major?: number): Promise<LocalServer> {
+export interface ServerOptions {
+  /** Asks for one of several installed majors. */
+  readonly major?: number;
+  readonly superuser?: string;
+}
+
+/** Starts a server; installs the distribution's one where none is there. */
+export async function startServer(options: ServerOptions = {}): Promise<LocalServer> {
+  const { major, superuser = DEFAULT_SUPERUSER } = options;
   if (serverBinaries().length === 0) installServer();
   const found = serverBinaries().find((b) => major === undefined || b.major === major);
   if (found === undefined) throw new Error(`no PostgreSQL ${major ?? ""} server binaries under ${DISTRIBUTION_ROOT}`);
@@ -97,7 +104,7 @@ export async function startServer(major?: number): Promise<LocalServer> {
     "-D",
     data,
     "-U",
-    SUPERUSER,
+    superuser,
     "-A",
     "trust",
     "-E",
@@ -130,7 +137,7 @@ export async function startServer(major?: number): Promise<LocalServer> {
     "shared_buffers=64MB",
   ]);
   const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
-  const url = (database: string, user = SUPERUSER): string =>
+  const url = (database: string, user = superuser): string =>
     `postgres://${user}@127.0.0.1:${port}/${database}?sslmode=disable`;
   await untilReady(url("postgres"), child);
   return {

@@ -139,9 +139,17 @@ const EVENT_TRIGGERS = `SELECT 'event_trigger', NULL, e.evtname::text, NULL, jso
     'enabled', e.evtenabled, 'tags', ${sorted("e.evttags")}, 'owner', ${role("e.evtowner")})
   FROM pg_event_trigger e WHERE ${notMember("pg_event_trigger", "e.oid")}`;
 
-const PUBLICATIONS = `SELECT 'publication', NULL, p.pubname::text, NULL, to_jsonb(p) - '{oid,pubname,pubowner}'::text[] || jsonb_build_object(
-    'owner', ${role("p.pubowner")}, 'tables', (SELECT jsonb_agg(r.prrelid::regclass::text || coalesce(' ' || (to_jsonb(r)->>'prattrs'), '') ||
-      coalesce(' ' || pg_get_expr((to_jsonb(r)->>'prqual')::pg_node_tree, r.prrelid), '') ORDER BY 1) FROM pg_publication_rel r WHERE r.prpubid = p.oid))
+/** Row filters, column lists and whole schemas of a publication exist since major 15. */
+const PUBLISHED_DETAILS = `coalesce(' ' || r.prattrs::text, '') || coalesce(' ' || pg_get_expr(r.prqual, r.prrelid), '')`;
+
+const publications = (detailed: boolean): string => `SELECT 'publication', NULL, p.pubname::text, NULL,
+    to_jsonb(p) - '{oid,pubname,pubowner}'::text[] || jsonb_build_object('owner', ${role("p.pubowner")},
+    'tables', (SELECT jsonb_agg(r.prrelid::regclass::text || ${detailed ? PUBLISHED_DETAILS : "''"} ORDER BY r.prrelid::regclass::text)
+      FROM pg_publication_rel r WHERE r.prpubid = p.oid)${
+        detailed
+          ? ", 'schemas', (SELECT jsonb_agg(n.nspname ORDER BY n.nspname) FROM pg_publication_namespace x JOIN pg_namespace n ON n.oid = x.pnnspid WHERE x.pnpubid = p.oid)"
+          : ""
+      })
   FROM pg_publication p WHERE ${notMember("pg_publication", "p.oid")}`;
 
 const FOREIGN = `SELECT 'foreign_data_wrapper', NULL, w.fdwname::text, NULL, jsonb_build_object('handler', w.fdwhandler::regproc::text,
@@ -207,8 +215,8 @@ const COMMENTS = `SELECT 'comment on ' || i.type, coalesce(i.schema, CASE WHEN i
 const SECURITY_LABELS = `SELECT 'security_label', NULL, i.identity, i.type, jsonb_build_object('provider', l.provider, 'label', l.label)
   FROM pg_seclabel l, LATERAL pg_identify_object(l.classoid, l.objoid, l.objsubid) i`;
 
-/** All queries, in a fixed order. */
-export const CATALOG_QUERIES: readonly string[] = [
+/** All queries for a server of this major, in a fixed order. */
+export const catalogQueries = (major: number): readonly string[] => [
   SCHEMAS,
   EXTENSIONS,
   RELATIONS,
@@ -223,7 +231,7 @@ export const CATALOG_QUERIES: readonly string[] = [
   TYPES,
   COLLATIONS,
   EVENT_TRIGGERS,
-  PUBLICATIONS,
+  publications(major >= 15),
   FOREIGN,
   DEFAULT_PRIVILEGES,
   STATISTICS,

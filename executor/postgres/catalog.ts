@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CATALOG_STATEMENT_TIMEOUT_MS } from "../limits.ts";
-import { CATALOG_QUERIES, COLUMN_ORDER } from "./catalog-queries.ts";
+import { COLUMN_ORDER, catalogQueries } from "./catalog-queries.ts";
 import type { Address, Exclusion } from "./exclude.ts";
 import { displayName } from "./quote.ts";
 import type { Session } from "./session.ts";
@@ -62,8 +62,9 @@ export async function readCatalog(session: Session): Promise<Catalog> {
     await session.query(
       `SET LOCAL search_path TO pg_catalog; SET LOCAL statement_timeout = ${CATALOG_STATEMENT_TIMEOUT_MS}`,
     );
+    const [version] = await session.query("SELECT current_setting('server_version_num')::int / 10000 AS major");
     const all: Entry[] = [];
-    for (const sql of CATALOG_QUERIES) {
+    for (const sql of catalogQueries(Number(version?.["major"]))) {
       for (const row of await session.query(`SELECT * FROM (${sql}) AS r(kind, schema, object, child, props)`))
         all.push(entryOf(row));
     }
