@@ -86,12 +86,11 @@ async function serviceByName(check: Check, image: "postgres15" | "postgres17"): 
   await kubectl(target, ["rollout", "status", `deployment/${image}`, "-n", NAMESPACE, "--timeout=60s"], {
     timeoutMs: LIMITS.nodeReadyMs,
   });
-  const command = [
-    "psql",
-    `host=${image}.${NAMESPACE}.svc user=postgres dbname=app`,
-    "-Atc",
-    "select 'major ' || current_setting('server_version_num')::int / 10000",
-  ];
+  const host = `${image}.${NAMESPACE}.svc`;
+  // The proxy learns of a ready server a moment after the Deployment does.
+  const reach = `for i in $(seq 50); do pg_isready -q -h ${host} && break; sleep 0.1; done`;
+  const ask = `psql 'host=${host} user=postgres dbname=app' -Atc "select 'major ' || current_setting('server_version_num')::int / 10000"`;
+  const command = ["sh", "-c", `${reach}; ${ask}`];
   const client = { image: server.image, command, env: [{ name: "PGPASSWORD", value: PASSWORD }] };
   expectText(await runJob(check, `${image}-client`, podWith(client)), `major ${image.slice(-2)}`);
 }

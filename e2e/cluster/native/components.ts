@@ -130,6 +130,8 @@ export function kubeProxy({ layout, ports }: ClusterShape): ProcessSpec {
       `--kubeconfig=${join(layout.config, "kube-proxy.kubeconfig")}`,
       `--hostname-override=${NETWORK.nodeName}`,
       "--proxy-mode=iptables",
+      // At once, not up to a second later: a scenario goes on as soon as a server says it is ready.
+      "--iptables-min-sync-period=0s",
       `--cluster-cidr=${NETWORK.podCidr}`,
       "--conntrack-max-per-core=0",
       "--conntrack-tcp-timeout-established=0",
