@@ -63,6 +63,8 @@ export const kinds = {
     { group: "events.k8s.io", version: "v1", plural: "events", kind: "Event", namespaced: true },
     StoredShape,
   ),
+  /** Events as the Job controller writes them. */
+  CoreEvent: core<Stored>("Event", "events", StoredShape),
   Namespace: kindOf<Stored>(
     { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
     StoredShape,

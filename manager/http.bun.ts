@@ -1,0 +1,25 @@
+/** The one file of this room that knows Bun: its HTTP server, for metrics and probes. */
+export interface Listening {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export type Answer = { readonly status: number; readonly type: string; readonly body: string };
+
+/** Serves GET requests by path on `[host]:port`; port 0 takes a free one. Errors: the address is taken. */
+export function listen(address: string, answer: (path: string) => Promise<Answer>): Listening {
+  const at = address.lastIndexOf(":");
+  const hostname = at <= 0 ? "0.0.0.0" : address.slice(0, at).replace(/^\[|\]$/g, "");
+  const server = Bun.serve({
+    hostname,
+    port: Number(address.slice(at + 1)),
+    maxRequestBodySize: 0,
+    async fetch(request) {
+      if (request.method !== "GET" && request.method !== "HEAD")
+        return new Response("method not allowed\n", { status: 405 });
+      const { status, type, body } = await answer(new URL(request.url).pathname);
+      return new Response(body, { status, headers: { "content-type": type } });
+    },
+  });
+  return { port: server.port ?? 0, stop: () => server.stop(true) };
+}

@@ -1,0 +1,57 @@
+import { limits as kube } from "../kube/limits.ts";
+
+/** Every bound of the manager in one place; relations between them are asserted below, at load. Units stand last in each name. */
+export const limits = {
+  /** Resources decided at the same time. The work is waiting for the API server, not computing. */
+  concurrencyDefault: 8,
+  concurrencyMax: 64,
+  /** Effects of one pass; a pass that wants more is put back, so that nobody starves the others. */
+  movesPerPassMax: 40,
+  /** Looks before one effect; a decision that asks for more has gone in a circle. */
+  looksPerDecisionMax: 12,
+  /** Back-off of a resource whose pass failed: doubling, with jitter between half and whole. */
+  retryMsMin: 250,
+  retryMsMax: 60_000,
+  /** Passes that end with "decide again" at once, without a wait between; more is a loop and backs off. */
+  immediatePassesMax: 5,
+  /** The longest sleep of one timer; decisions are made again then, which costs no request at rest. */
+  wakeMsMax: 600_000,
+  /** Results read at the same time; one may hold a log of 10 MiB. */
+  resultReadsMax: 4,
+  /** The longest one log read may take; seed 002. */
+  resultReadMsMax: 60_000,
+  /** Events waiting to be sent; beyond it the oldest are dropped and counted. */
+  eventsQueuedMax: 256,
+  /** Distinct Events remembered for aggregation, and how long one goes on counting. */
+  eventSeriesMax: 1_024,
+  eventSeriesMs: 10 * 60_000,
+  eventNoteBytesMax: 1_024,
+  /** Source facts remembered by the version of their ConfigMap, and snapshot facts by UID. */
+  sourcesRememberedMax: 4_096,
+  snapshotsRememberedMax: 8_192,
+  /** Files of one ConfigMap source and their bytes; a ConfigMap holds 1 MiB at most, base64 of the snapshot included. */
+  sourceFilesMax: 256,
+  sourceBytesMax: 716_800,
+  /** A source policy document. */
+  policyBytesMax: 64 * 1024,
+  /** Pods of one namespace that are listed to find those of an attempt. */
+  podsListedMax: 50_000,
+  /** FailedCreate is looked for only when a Job has gone this long without a Pod. */
+  podAwaitedMs: 3_000,
+  /** Leader election: the field's own defaults. */
+  leaderLeaseSeconds: 15,
+  leaderRenewMs: 10_000,
+  leaderRetryMs: 2_000,
+  /** Graceful stop: passes in flight may end their effect within this. */
+  stopMsMax: 20_000,
+  /** Caches that do not fill within this end the start with a message that names them. */
+  cacheSyncMsMax: 60_000,
+} as const;
+
+function holds(condition: boolean, what: string): void {
+  if (!condition) throw new Error(`manager/limits.ts: ${what}`);
+}
+holds(limits.leaderRetryMs < limits.leaderRenewMs, "a leader tries several times before it gives up");
+holds(limits.leaderRenewMs < limits.leaderLeaseSeconds * 1_000, "a leader gives up before another may take over");
+holds(limits.retryMsMin < limits.retryMsMax, "back-off grows");
+holds(limits.stopMsMax > kube.requestTimeoutMs, "a request in flight may end before a graceful stop does");

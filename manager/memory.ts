@@ -1,0 +1,50 @@
+import type { LeaseFacts, Memory } from "../lifecycle/view.ts";
+
+/** The record of a Lease whose standing still counts: who holds it, under which epoch, renewed when. */
+export function leaseRecord(lease: NonNullable<LeaseFacts["lease"]>): string {
+  return `${lease.holder} ${lease.epoch} ${lease.renewedAtMs}`;
+}
+
+interface Held {
+  createFailed?: { readonly jobName: string; readonly code: string };
+}
+
+/**
+ * What only this process knows of a resource: a create that was answered with an error, and since when a realm's Lease
+ * stands still. Lost with the process, by design; everything else is read anew.
+ */
+export class Memories {
+  readonly #byUID = new Map<string, Held>();
+  readonly #leases = new Map<string, { readonly record: string; readonly sinceMonotonicMs: number }>();
+
+  /** Notes a Lease as it was just read; the same record goes on standing since it was first seen. */
+  sawLease(facts: LeaseFacts, monotonicMs: number): void {
+    if (facts.lease === null) {
+      this.#leases.delete(facts.digest);
+      return;
+    }
+    const record = leaseRecord(facts.lease);
+    if (this.#leases.get(facts.digest)?.record !== record) {
+      this.#leases.set(facts.digest, { record, sinceMonotonicMs: monotonicMs });
+    }
+  }
+
+  createFailed(uid: string, jobName: string, code: string): void {
+    this.#byUID.set(uid, { createFailed: { jobName, code } });
+  }
+
+  /** What a decision about this resource may know; a failed create counts only while a claim names its Job. */
+  of(uid: string, claimJobName: string | undefined, realm: string | undefined): Memory {
+    const held = this.#byUID.get(uid)?.createFailed;
+    if (held !== undefined && held.jobName !== claimJobName) this.#byUID.delete(uid);
+    const leaseUnchanged = realm === undefined ? undefined : this.#leases.get(realm);
+    return {
+      ...(held !== undefined && held.jobName === claimJobName ? { createFailed: held } : {}),
+      ...(leaseUnchanged === undefined ? {} : { leaseUnchanged }),
+    };
+  }
+
+  forget(uid: string): void {
+    this.#byUID.delete(uid);
+  }
+}

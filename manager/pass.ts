@@ -1,0 +1,83 @@
+import { isKubeError } from "../kube/index.ts";
+import type { Move, Rest, Wait } from "../lifecycle/move.ts";
+import type { View } from "../lifecycle/view.ts";
+import { limits } from "./limits.ts";
+import { errorFields, type Log } from "./log.ts";
+import type { Performed } from "./perform/context.ts";
+import { type Effect, isEffect } from "./perform/perform.ts";
+import type { Next } from "./queue.ts";
+import type { Results } from "./results.ts";
+import type { Nothing, Reader, Reading } from "./view/reader.ts";
+
+export interface PassDeps {
+  readonly reader: Pick<Reader, "begin" | "look">;
+  readonly results: Pick<Results, "request" | "drop">;
+  readonly log: Log;
+  decide(view: View): Move;
+  perform(reading: Reading, move: Effect): Promise<Performed>;
+  /** Events and metrics of a move; best effort, never waits. */
+  tell(reading: Reading, move: Move): void;
+  /** How a pass ended, for the counter. */
+  ended(result: "done" | "waiting" | "resting" | "retry" | "error"): void;
+}
+
+/**
+ * One pass over one resource: decide, look where the decision asks, perform one effect, and decide again from what is
+ * stored, until the decision waits or rests. Nothing is kept between two decisions but what a view is made from.
+ */
+export async function pass(deps: PassDeps, key: string): Promise<Next> {
+  let fresh = false;
+  try {
+    for (let moves = 0; moves < limits.movesPerPassMax; moves++) {
+      const decided = await decideOnce(deps, key, fresh);
+      if ("nothing" in decided) {
+        deps.results.drop(key);
+        return { kind: "idle" };
+      }
+      const { reading, move } = decided;
+      if (move.kind === "wait" || move.kind === "rest") return ended(deps, key, reading, move);
+      if (!isEffect(move))
+        throw new Error(`rule ${move.rule} looked ${limits.looksPerDecisionMax} times without deciding`);
+      const performed = await deps.perform(reading, move);
+      deps.log.debug({ resource: key, rule: move.rule, move: move.kind, performed }, "performed a move");
+      if (performed === "done") deps.tell(reading, move);
+      fresh = performed === "again";
+    }
+    deps.ended("done");
+    return { kind: "again" };
+  } catch (error) {
+    const expected = isKubeError(error);
+    deps.log[expected ? "warn" : "error"](
+      { resource: key, ...errorFields(error) },
+      "a pass ended with an error and is tried again",
+    );
+    deps.ended("error");
+    return { kind: "retry" };
+  }
+}
+
+interface Decided {
+  readonly reading: Reading;
+  readonly move: Move;
+}
+
+/** Decides once, with as many looks as it takes within the bound. */
+async function decideOnce(deps: PassDeps, key: string, fresh: boolean): Promise<Decided | Nothing> {
+  let reading: Reading | Nothing = await deps.reader.begin(key, fresh);
+  for (let looks = 0; ; looks++) {
+    if ("nothing" in reading) return reading;
+    const move = deps.decide(reading.view);
+    if (move.kind !== "look" || looks >= limits.looksPerDecisionMax) return { reading, move };
+    reading = await deps.reader.look(reading, move.what);
+  }
+}
+
+function ended(deps: PassDeps, key: string, reading: Reading, move: Wait | Rest): Next {
+  deps.log.debug({ resource: key, rule: move.rule, move: move.kind, untilMs: move.untilMs }, "a pass ended");
+  deps.tell(reading, move);
+  deps.ended(move.kind === "wait" ? "waiting" : "resting");
+  if (move.kind === "wait" && move.read !== undefined) {
+    deps.results.request(key, reading.view.resource.value.namespace, move.read);
+  }
+  return move.untilMs === undefined ? { kind: "idle" } : { kind: "at", wallMs: move.untilMs };
+}

@@ -1,0 +1,98 @@
+import { FINALIZER } from "../../crds/names.ts";
+import type { SchemaStatus } from "../../crds/status/index.ts";
+import { apiVersionOf, custom, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
+import type { ClaimMove, Dispatch, PatchMetadata, PatchStatus } from "../../lifecycle/move.ts";
+import { buildJob } from "../../workload/job.ts";
+import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
+import { conditionally } from "./outcome.ts";
+
+const kind = custom.PtahSchema.raw;
+
+interface On {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** Replaces the status on exactly this version of this resource, and keeps what was stored. */
+async function putStatus(p: Performing, on: On, status: SchemaStatus): Promise<RawCustom> {
+  const { namespace, name } = p.resource;
+  const body = {
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    metadata: { namespace, name, uid: on.uid, resourceVersion: on.resourceVersion },
+    status,
+  };
+  const stored = await p.client.replace(kind, { namespace, name }, body, {
+    subresource: "status",
+    fieldManager: FIELD_MANAGER,
+  });
+  p.caches.schemas.learn(stored);
+  return stored;
+}
+
+/** Changes our finalizer and annotations on exactly this version, and keeps what was stored. */
+async function patchMetadata(
+  p: Performing,
+  on: On,
+  change: Pick<PatchMetadata, "finalizer" | "annotations">,
+): Promise<RawCustom> {
+  const { namespace, name } = p.resource;
+  const others = p.reading.finalizers.filter((finalizer) => finalizer !== FINALIZER);
+  const metadata = {
+    ...(change.finalizer === undefined
+      ? {}
+      : { finalizers: change.finalizer === "add" ? [...others, FINALIZER] : others }),
+    ...(change.annotations === undefined ? {} : { annotations: change.annotations }),
+  };
+  const patch = { type: "merge", body: { metadata }, uid: on.uid, resourceVersion: on.resourceVersion } as const;
+  const stored = await p.client.patch(kind, { namespace, name }, patch, { fieldManager: FIELD_MANAGER });
+  // Removing the last finalizer of a deleted resource ends it: what is answered is then the last that was stored.
+  if (stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0) {
+    p.caches.schemas.forget({ namespace, name });
+  } else {
+    p.caches.schemas.learn(stored);
+  }
+  return stored;
+}
+
+export function performPatchStatus(p: Performing, move: PatchStatus): Promise<Performed> {
+  return conditionally(() => putStatus(p, move, move.status));
+}
+
+export function performPatchMetadata(p: Performing, move: PatchMetadata): Promise<Performed> {
+  return conditionally(() => patchMetadata(p, move, move));
+}
+
+/** Finalizer, then claim on the version that patch returned; a stop between leaves a bare finalizer. */
+export function performClaim(p: Performing, move: ClaimMove): Promise<Performed> {
+  return conditionally(async () => {
+    if (!move.finalizer) return putStatus(p, move, move.status);
+    const { metadata } = await patchMetadata(p, move, { finalizer: "add" });
+    return putStatus(p, { uid: move.uid, resourceVersion: metadata.resourceVersion }, move.status);
+  });
+}
+
+/**
+ * `dispatchStarted`, then the one create. The create is sent only after the API server said that the status is stored, on a
+ * connection of its own and never twice; any answer but success is remembered, and the next decision judges it.
+ */
+export async function performDispatch(p: Performing, move: Dispatch): Promise<Performed> {
+  const marked = await conditionally(() => putStatus(p, move, move.status));
+  if (marked === "again") return marked;
+  const { namespace } = p.resource;
+  try {
+    const job = await p.client.create(kinds.Job, namespace, buildJob(move.job), {
+      fieldManager: FIELD_MANAGER,
+      ownConnection: true,
+    });
+    p.caches.jobs.learn(job);
+  } catch (error) {
+    const code = isKubeError(error) ? error.code : "Unknown";
+    p.memories.createFailed(p.resource.uid, move.job.jobName, code);
+    p.log.warn(
+      { resource: `${namespace}/${p.resource.name}`, job: move.job.jobName, code },
+      "the create of a Job was not answered with success",
+    );
+  }
+  return "done";
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { KubeError } from "../kube/index.ts";
+import { until } from "../kube/testing.ts";
+import { encodeFrame } from "../workload/frame.ts";
+import type { OperationResult } from "../workload/result.ts";
+import { limits } from "./limits.ts";
+import { type ReadRequest, Results } from "./results.ts";
+
+const DIGEST = `sha256:${"a".repeat(64)}`;
+const OPERATION_ID = `sha256:${"b".repeat(64)}`;
+
+function frame(operationId: string): Uint8Array {
+  const result: OperationResult = {
+    protocolVersion: 1,
+    operation: "apply",
+    operationId,
+    childExitCode: 0,
+    childStarted: true,
+    stdout: "",
+    mutationStarted: true,
+    coordinationDigest: DIGEST,
+    targetIdentityDigest: DIGEST,
+  };
+  const encoded = encodeFrame(result);
+  if (!encoded.ok) throw new Error(encoded.problem);
+  return encoded.bytes;
+}
+
+const request: ReadRequest = {
+  podName: "p",
+  podUID: "pod-1",
+  operation: "Apply",
+  operationID: OPERATION_ID,
+  boundMs: 5_000,
+  notBeforeMs: 0,
+};
+
+type Log = (call: number, timeoutMs: number) => Promise<Uint8Array>;
+
+function results(log: Log): { readonly made: Results; readonly woken: string[]; readonly calls: number[] } {
+  const woken: string[] = [];
+  const calls: number[] = [];
+  const client = {
+    logTail: (_at: unknown, options: { timeoutMs: number }) => {
+      calls.push(options.timeoutMs);
+      return log(calls.length - 1, options.timeoutMs);
+    },
+  };
+  return {
+    made: new Results(
+      client,
+      (key) => woken.push(key),
+      () => 7_000,
+    ),
+    woken,
+    calls,
+  };
+}
+
+describe("reading results beside the passes", () => {
+  test("a frame bound to the operation becomes a fact, and the resource is decided about again", async () => {
+    const { made, woken } = results(async () => frame(OPERATION_ID));
+    made.request("shop/a", "shop", request);
+    expect(made.of("shop/a", OPERATION_ID)?.state).toBe("reading");
+    await until(() => woken.length === 1, "the wake");
+    const facts = made.of("shop/a", OPERATION_ID);
+    expect(facts).toMatchObject({ podUID: "pod-1", state: "frame", result: { operation: "apply" } });
+  });
+
+  test("the same Pod is not read again while the reading is young enough, and is when it is not", async () => {
+    const { made, woken, calls } = results(async () => new Uint8Array());
+    made.request("shop/a", "shop", request);
+    await until(() => woken.length === 1, "the first reading");
+    expect(made.of("shop/a", OPERATION_ID)).toMatchObject({ state: "none", readAtMs: 7_000 });
+    made.request("shop/a", "shop", { ...request, notBeforeMs: 6_000 });
+    expect(calls.length).toBe(1);
+    made.request("shop/a", "shop", { ...request, notBeforeMs: 8_000 });
+    await until(() => woken.length === 2, "the second reading");
+  });
+
+  test("a reading is bounded by the claim's Lease and by sixty seconds", async () => {
+    const { made, woken, calls } = results(async () => new Uint8Array());
+    made.request("shop/a", "shop", { ...request, boundMs: 30_000 });
+    made.request("shop/b", "shop", { ...request, boundMs: 600_000 });
+    await until(() => woken.length === 2, "both");
+    expect(calls).toEqual([30_000, limits.resultReadMsMax]);
+  });
+
+  test("a time-out decides nothing and is told apart from other failures", async () => {
+    const { made, woken } = results(async (call) => {
+      throw new KubeError({ code: call === 0 ? "Timeout" : "Unavailable", committed: "no" }, "no log");
+    });
+    made.request("shop/a", "shop", request);
+    made.request("shop/b", "shop", request);
+    await until(() => woken.length === 2, "both");
+    expect(made.of("shop/a", OPERATION_ID)).toMatchObject({ state: "failed", timedOut: true });
+    expect(made.of("shop/b", OPERATION_ID)).toMatchObject({ state: "failed", timedOut: false });
+  });
+
+  test("a frame of another operation is not this one's, and another claim's reading is dropped", async () => {
+    const { made, woken } = results(async () => frame(DIGEST));
+    made.request("shop/a", "shop", request);
+    await until(() => woken.length === 1, "the reading");
+    expect(made.of("shop/a", OPERATION_ID)?.state).toBe("invalid");
+    expect(made.of("shop/a", DIGEST)).toBeUndefined();
+    expect(made.of("shop/a", OPERATION_ID)).toBeUndefined();
+  });
+
+  test("slow logs hold up at most their own number of workers", async () => {
+    let inside = 0;
+    let most = 0;
+    const open: (() => void)[] = [];
+    const { made, woken } = results(async () => {
+      inside += 1;
+      most = Math.max(most, inside);
+      await new Promise<void>((resolve) => open.push(resolve));
+      inside -= 1;
+      return new Uint8Array();
+    });
+    for (let i = 0; i < limits.resultReadsMax + 3; i++) made.request(`shop/${i}`, "shop", request);
+    await until(() => open.length === limits.resultReadsMax, "all workers");
+    while (woken.length < limits.resultReadsMax + 3) {
+      open.shift()?.();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(most).toBe(limits.resultReadsMax);
+  });
+});

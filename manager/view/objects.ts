@@ -1,0 +1,190 @@
+import { sha256Digest } from "../../crds/canonical.ts";
+import { annotation, COORDINATION_TARGET, FINALIZER, label, MANAGED_BY } from "../../crds/names.ts";
+import type { PtahSchema } from "../../crds/ptahschema.ts";
+import type { PtahSchemaApproval } from "../../crds/ptahschemaapproval.ts";
+import type { PtahSchemaPlan, PtahSchemaPlanChunk } from "../../crds/ptahschemaplan.ts";
+import type { Custom, Lease, ObjectMeta } from "../../kube/index.ts";
+import type { LeaseContent } from "../../lifecycle/move.ts";
+import type {
+  ApprovalFacts,
+  ChunkFacts,
+  LeaseFacts,
+  LeaseOwner,
+  OwnedPlanFacts,
+  PlanObjectFacts,
+  ResourceFacts,
+} from "../../lifecycle/view.ts";
+import { marksOf } from "./marks.ts";
+
+/** The one controller owner's UID; empty where there is none or several. */
+export function controllerOf(metadata: ObjectMeta): string {
+  const owners = (metadata.ownerReferences ?? []).filter((owner) => owner.controller === true);
+  return owners.length === 1 ? (owners[0]?.uid ?? "") : "";
+}
+
+/** Milliseconds since the epoch; 0 for what is no instant. */
+export function instantMs(text: string | null | undefined): number {
+  const ms = Date.parse(text ?? "");
+  return Number.isFinite(ms) ? ms : 0;
+}
+
+export function resourceFacts(schema: Custom<PtahSchema>, stateVersion: number): ResourceFacts {
+  const { metadata } = schema;
+  return {
+    apiVersion: schema.apiVersion,
+    kind: schema.kind,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    finalizer: (metadata.finalizers ?? []).includes(FINALIZER),
+    marks: marksOf(metadata.annotations, stateVersion),
+    spec: schema.spec,
+    status: schema.status ?? {},
+  };
+}
+
+export function ownedPlanFacts(plan: Custom<PtahSchemaPlan>): OwnedPlanFacts {
+  const { metadata, spec } = plan;
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    serial: spec.serial,
+    fingerprint: spec.fingerprint,
+    contentDigest: spec.contentDigest,
+    executionBindingID: spec.executionBindingID,
+    controllerStateVersion: spec.controllerStateVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+  };
+}
+
+export function planObjectFacts(plan: Custom<PtahSchemaPlan>, resourceUID: string): PlanObjectFacts {
+  const { metadata } = plan;
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+    ownedByUs: controllerOf(metadata) === resourceUID,
+    spec: plan.spec,
+    ready: (plan.status?.conditions ?? []).some((c) => c.type === "Ready" && c.status === "True"),
+    createdAt: metadata.creationTimestamp ?? "",
+  };
+}
+
+export function chunkFacts(chunk: Custom<PtahSchemaPlanChunk>, index: number): ChunkFacts {
+  const bytes = Buffer.from(chunk.spec.data, "base64");
+  return {
+    index,
+    name: chunk.metadata.name,
+    uid: chunk.metadata.uid,
+    digest: sha256Digest(bytes),
+    sizeBytes: bytes.byteLength,
+    ownerUID: controllerOf(chunk.metadata),
+    deleting: chunk.metadata.deletionTimestamp !== undefined,
+  };
+}
+
+export function approvalFacts(approval: Custom<PtahSchemaApproval>): ApprovalFacts {
+  const { metadata, spec } = approval;
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    resourceName: spec.schemaRef.name,
+    resourceUID: spec.schemaRef.uid,
+    planName: spec.planRef.name,
+    planUID: spec.planRef.uid,
+    planFingerprint: spec.planFingerprint,
+    approver: spec.approver,
+    approvedAt: spec.approvedAt,
+    stamped: spec.approver.username !== "" && instantMs(spec.approvedAt) > 0 && spec.mutationRequestUID !== "",
+    status: approval.status ?? {},
+  };
+}
+
+export function leaseFacts(digest: string, lease: Lease | undefined): LeaseFacts {
+  if (lease === undefined) return { digest, lease: null };
+  const owner = leaseOwner(lease.metadata.annotations ?? {});
+  return {
+    digest,
+    lease: {
+      uid: lease.metadata.uid,
+      resourceVersion: lease.metadata.resourceVersion,
+      holder: lease.spec?.holderIdentity ?? "",
+      epoch: lease.metadata.annotations?.[annotation.leaseEpoch] ?? "",
+      durationSeconds: lease.spec?.leaseDurationSeconds ?? 0,
+      acquiredAtMs: instantMs(lease.spec?.acquireTime),
+      renewedAtMs: instantMs(lease.spec?.renewTime),
+      transitions: lease.spec?.leaseTransitions ?? 0,
+      ...(owner === undefined ? {} : { owner }),
+    },
+  };
+}
+
+function leaseOwner(annotations: Readonly<Record<string, string>>): LeaseOwner | undefined {
+  const kind = annotations[annotation.leaseHolderKind];
+  const uid = annotations[annotation.leaseHolderUid];
+  if (kind === undefined || uid === undefined || kind === "") return undefined;
+  const executionNotAfter = annotations[annotation.leaseHolderExecutionNotAfter];
+  return {
+    kind,
+    namespace: annotations[annotation.leaseHolderNamespace] ?? "",
+    name: annotations[annotation.leaseHolderName] ?? "",
+    uid,
+    jobName: annotations[annotation.leaseHolderJob] ?? "",
+    ...(executionNotAfter === undefined || executionNotAfter === "" ? {} : { executionNotAfter }),
+  };
+}
+
+/** A Lease's MicroTime. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}
+
+/** Lease times have microseconds, the clock milliseconds: what is written is read back as the same number. */
+export function leaseObject(
+  name: string,
+  namespace: string,
+  content: LeaseContent,
+  over: { readonly uid: string; readonly resourceVersion: string } | undefined,
+): object {
+  const { owner } = content;
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name,
+      namespace,
+      ...over,
+      labels: { [label.managedBy]: MANAGED_BY, [label.coordination]: COORDINATION_TARGET },
+      annotations: {
+        [annotation.leaseEpoch]: content.epoch,
+        ...(owner === undefined
+          ? {}
+          : {
+              [annotation.leaseHolderKind]: owner.kind,
+              [annotation.leaseHolderNamespace]: owner.namespace,
+              [annotation.leaseHolderName]: owner.name,
+              [annotation.leaseHolderUid]: owner.uid,
+              [annotation.leaseHolderJob]: owner.jobName,
+              ...(owner.executionNotAfter === undefined
+                ? {}
+                : { [annotation.leaseHolderExecutionNotAfter]: owner.executionNotAfter }),
+            }),
+      },
+    },
+    spec: {
+      // The API server refuses an empty holder; a released Lease has none.
+      ...(content.holder === "" ? {} : { holderIdentity: content.holder }),
+      leaseDurationSeconds: content.durationSeconds,
+      acquireTime: microTime(content.acquiredAtMs),
+      renewTime: microTime(content.renewedAtMs),
+      leaseTransitions: content.transitions,
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { annotation, OPERATION_CONTAINER, RECORDED_GATE } from "../../crds/names.ts";
+import type { AdmissionSnapshot } from "../../crds/status/binding.ts";
+import type { Job, Pod } from "../../kube/index.ts";
+import type { JobFacts, PodFacts } from "../../lifecycle/view.ts";
+import { isOneShot, podDifference } from "../../workload/compare.ts";
+import { templateDigest } from "../../workload/digest.ts";
+import { controllerOf, instantMs } from "./objects.ts";
+
+/** What a Job says. `podRefused` is given by who asked the API server's Events about it. */
+export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
+  const { metadata } = job;
+  const terminal = (job.status?.conditions ?? []).find(
+    (condition) => condition.status === "True" && (condition.type === "Complete" || condition.type === "Failed"),
+  );
+  const ttlSeconds = job.spec.ttlSecondsAfterFinished;
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+    ownerUID: controllerOf(metadata),
+    operationID: metadata.annotations?.[annotation.operationId] ?? "",
+    executionBindingID: metadata.annotations?.[annotation.executionBindingId] ?? "",
+    templateDigest: templateDigest(job.spec.template),
+    oneShot: isOneShot(job),
+    ...(terminal === undefined
+      ? {}
+      : {
+          terminal: terminal.type === "Complete" ? "Complete" : "Failed",
+          finishedAtMs: instantMs(job.status?.completionTime ?? terminal.lastTransitionTime),
+        }),
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
+    ...(podRefused === true ? { podRefused } : {}),
+  };
+}
+
+/** Whether a Pod belongs to a Job: by the Job's name, and by its UID once that is known. Labels are nobody's proof. */
+export function isPodOf(pod: Pod, jobName: string, jobUID: string | undefined): boolean {
+  return (pod.metadata.ownerReferences ?? []).some(
+    (owner) => owner.kind === "Job" && owner.name === jobName && (jobUID === undefined || owner.uid === jobUID),
+  );
+}
+
+/** What a Pod says; `job` and `snapshot` are what it is compared with, and a Pod that cannot be compared is not accepted. */
+export function podFacts(pod: Pod, job: Job | undefined, snapshot: AdmissionSnapshot | undefined): PodFacts {
+  const { metadata } = pod;
+  const owner = (metadata.ownerReferences ?? []).find((reference) => reference.kind === "Job");
+  const waiting = waitingReason(pod);
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    jobUID: owner?.uid ?? "",
+    deleting: metadata.deletionTimestamp !== undefined,
+    gated: (pod.spec.schedulingGates ?? []).some((gate) => gate.name === RECORDED_GATE),
+    terminated: isTerminated(pod),
+    accepted: isAccepted(pod, job, snapshot),
+    ...(waiting === undefined ? {} : { waiting }),
+  };
+}
+
+function isAccepted(pod: Pod, job: Job | undefined, snapshot: AdmissionSnapshot | undefined): boolean {
+  if (job === undefined || snapshot === undefined) return false;
+  const { name, uid } = job.metadata;
+  return (
+    podDifference(pod, { template: job.spec.template, job: { name, uid }, snapshot, moment: "Later" }) === undefined
+  );
+}
+
+/**
+ * The operation's container was seen terminated, or the Pod ended without ever starting it. A Pod that the garbage collector
+ * called Failed because its node was lost proves nothing: the process may live on there.
+ */
+export function isTerminated(pod: Pod): boolean {
+  const container = (pod.status?.containerStatuses ?? []).find((status) => status.name === OPERATION_CONTAINER);
+  if (container?.state?.terminated !== undefined) return true;
+  const ended = pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
+  if (!ended || container?.state?.running !== undefined) return false;
+  const collected = (pod.status?.conditions ?? []).some(
+    (condition) =>
+      condition.type === "DisruptionTarget" && condition.status === "True" && condition.reason === "DeletionByPodGC",
+  );
+  return pod.spec.nodeName === undefined || !collected;
+}
+
+const WORD = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+
+/** A stable word why the operation's container cannot start; never a message, which may quote anything. */
+function waitingReason(pod: Pod): string | undefined {
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const reasons = statuses.map((status) => status.state?.waiting?.reason);
+  const found = reasons.find(
+    (reason) => reason !== undefined && reason !== "PodInitializing" && reason !== "ContainerCreating",
+  );
+  const unscheduled = (pod.status?.conditions ?? []).find(
+    (condition) => condition.type === "PodScheduled" && condition.status === "False",
+  )?.reason;
+  const word = found ?? (unscheduled === "SchedulingGated" ? undefined : unscheduled);
+  return word !== undefined && WORD.test(word) ? word : undefined;
+}
