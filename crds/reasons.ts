@@ -259,10 +259,10 @@ const PLAN_REASONS = [
   ),
   r("NotRequired", ["ApprovalRequired=False"], "Policy asks for no separate approval."),
   r("Satisfied", ["ApprovalRequired=False"], "The approval passed its final check."),
-  r("ApplyPending", ["Ready=False", "Reconciling=True"], "The plan is allowed and about to be applied."),
+  r("ApplyPending", ["Ready=False"], "The plan is allowed and about to be applied."),
   r(
     "ApplyDisabled",
-    ["ApprovalRequired=False", "Ready=False", "Stalled=True"],
+    ["ApprovalRequired=False", "Ready=False"],
     "spec.policy.apply is Never: plans are recorded and none is applied.",
     "author",
     "Set spec.policy.apply to OnApproval to let a plan run.",

@@ -18,7 +18,6 @@ const KINDS = new Set([
   ...["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
 ]);
 const MANAGER = ["--as=system:serviceaccount:ptah-system:ptah-operator-manager"];
-const AUTHOR = ["--as=jo", "--as-group=system:authenticated"];
 const ANNOTATION = "operator.ptah.run/";
 
 type Manifest = { kind: string } & Record<string, unknown>;
@@ -44,10 +43,8 @@ beforeAll(async () => {
   await tryKubectl(target, ["create", "namespace", NAMESPACE]);
   await tryKubectl(target, inNamespace("create", "serviceaccount", "default"));
   await kubectl(target, ["apply", "-f", "-"], { input: list(items) });
-  const bind = ["create", "rolebinding", "author", "--clusterrole=ptah-operator-author", "--user=jo"];
-  await tryKubectl(target, inNamespace(...bind));
   await waitFor("PtahSchema is served", () => kubectl(target, inNamespace("get", "ptahs")), { timeoutMs: 20_000 });
-  await tryKubectl(target, inNamespace("delete", "ptahs,pods", "--all", "--force"));
+  await tryKubectl(target, inNamespace("delete", "ptahs,ptahchunk,pods,configmaps", "--all", "--force"));
   await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify(schema("orders")) });
   const forged = [
     "patch",
@@ -63,17 +60,16 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await tryKubectl(target, ["delete", "-f", "-"], { input: list(policies) });
-  await tryKubectl(target, inNamespace("delete", "ptahs,pods", "--all", "--force"));
+  await tryKubectl(target, inNamespace("delete", "ptahs,ptahchunk,pods,configmaps", "--all", "--force"));
 });
 
-const schema = (name: string, spec: object = {}, annotations: Record<string, string> = {}): object => ({
+const schema = (name: string): object => ({
   apiVersion: "operator.ptah.run/v1alpha1",
   kind: "PtahSchema",
-  metadata: { name, namespace: NAMESPACE, annotations },
+  metadata: { name, namespace: NAMESPACE },
   spec: {
     target: { engine: "PostgreSQL", coordinationKey: "orders", urlFrom: { name: "orders-db", key: "url" } },
     desired: { configMap: { name: "orders-schema" } },
-    ...spec,
   },
 });
 
@@ -119,48 +115,40 @@ describe("the manager changes marks, not declarations", () => {
   });
 });
 
-describe("the mirror of an unsettled Apply", () => {
-  const mirror = { [`${ANNOTATION}unsettled-apply`]: "{}" };
+describe("what Pods mount and people approve", () => {
+  const plan = `ptah-plan-${"a".repeat(24)}`;
+  const chunk = {
+    apiVersion: "operator.ptah.run/v1alpha1",
+    kind: "PtahSchemaPlanChunk",
+    metadata: { name: `${plan}-000`, namespace: NAMESPACE },
+    spec: { data: "eA==" },
+  };
+  const configMap = (name: string, more: object = {}, labels: Record<string, string> = {}) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: NAMESPACE, labels },
+    ...more,
+  });
+  const create = (object: object, ...as: readonly string[]) =>
+    attempt(["create", "-f", "-", ...as], JSON.stringify(object));
 
-  test("may arrive with a create, as a restore does, and then nobody else removes it", async () => {
-    expect(await attempt(["create", "-f", "-"], JSON.stringify(schema("restored", {}, mirror)))).toBe("");
-    const removal = merge("ptahs", "restored", {
-      metadata: { annotations: { [`${ANNOTATION}unsettled-apply`]: null } },
-    });
-    expect(await attempt(removal)).toContain("use kubectl ptah settle");
-    expect(await attempt([...removal, ...AUTHOR])).toContain("use kubectl ptah settle");
-    expect(await attempt([...removal, ...MANAGER])).toBe("");
+  test("plans and their bytes come from the manager alone", async () => {
+    expect(await create(chunk)).toContain("plans are published by the operator alone");
+    expect(await create(chunk, ...MANAGER)).toBe("");
   });
 
-  test("cannot be put on an existing resource", async () => {
-    expect(await attempt(merge("ptahs", "orders", { metadata: { annotations: mirror } }))).toContain(
-      "only the operator",
-    );
-  });
-});
-
-describe("who settled a record", () => {
-  test("cannot be written in another's name", async () => {
-    const by = JSON.stringify({ username: "somebody" });
-    const patch = merge("ptahs", "orders", { metadata: { annotations: { [`${ANNOTATION}settled-apply-by`]: by } } });
-    expect(await attempt([...patch, ...AUTHOR])).toContain("stamped by admission");
-  });
-});
-
-describe("apply: Always", () => {
-  const always = { spec: { policy: { apply: "Always" } } };
-
-  test("cannot be entered by an author, at creation or later", async () => {
-    const created = JSON.stringify(schema("eager", always.spec));
-    expect(await attempt(["create", "-f", "-", ...AUTHOR], created)).toContain("ptah-operator-apply-always");
-    expect(await attempt([...merge("ptahs", "orders", always), ...AUTHOR])).toContain("ptah-operator-apply-always");
+  test("a snapshot or projection is made by the manager alone, and immutable", async () => {
+    const projection = configMap(`${plan}-000`, { immutable: true });
+    const labelled = configMap("mine", { immutable: true }, { [`${ANNOTATION}source-snapshot`]: "orders" });
+    for (const object of [projection, labelled, configMap(`ptah-src-${"b".repeat(24)}`)]) {
+      expect(await create(object)).toContain("created by the operator alone");
+    }
+    expect(await create(configMap(`${plan}-001`), ...MANAGER)).toContain("are immutable");
+    expect(await create(projection, ...MANAGER)).toBe("");
   });
 
-  test("is entered by a listed group, kept and left by anybody who may write", async () => {
-    expect(await attempt([...merge("ptahs", "orders", always), ...AUTHOR, "--as-group=ptah:apply-always"])).toBe("");
-    expect(await attempt([...merge("ptahs", "orders", { spec: { interval: "20m" } }), ...AUTHOR])).toBe("");
-    const back = { spec: { policy: { apply: "OnApproval" } } };
-    expect(await attempt([...merge("ptahs", "orders", back), ...AUTHOR])).toBe("");
+  test("everybody's other ConfigMaps are nobody's business", async () => {
+    expect(await create(configMap("ptah-plan"))).toBe("");
   });
 });
 
