@@ -86,7 +86,9 @@ describe("a status is evidence", () => {
   });
 
   test("the manager may", async () => {
-    expect(await attempt([...patch, ...MANAGER])).toBe("");
+    const stored = JSON.parse(await kubectl(target, inNamespace("get", "ptahs", "orders", "-o", "json")));
+    const next = JSON.stringify({ ...stored, status: { phase: "Pending" } });
+    expect(await attempt(["replace", "--subresource=status", "-f", "-", ...MANAGER], next)).toBe("");
   });
 });
 
