@@ -19,6 +19,8 @@ export const LIMITS = {
   stopGraceMs: 5_000,
   killMs: 10_000,
   pollMs: 100,
+  /** One request to a part of the cluster on this machine. */
+  probeMs: 5_000,
   /** What a helper program may print before it is cut off. */
   outputBytes: 64 * 1024 * 1024,
   /** Lines of a failed component's log shown with its failure. */

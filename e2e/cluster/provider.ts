@@ -42,6 +42,8 @@ export interface ClusterProvider {
   status(): Promise<ClusterStatus>;
   /** Makes images available on the node by tag and by digest, without any registry. */
   loadImages(images: readonly ImageArchive[]): Promise<void>;
+  /** Stops or starts the node's kubelet, for scenarios of a node that goes silent. Its containers run on. */
+  setKubelet(running: boolean): Promise<void>;
   /** Builds and caches what `up` needs, starting nothing. */
   prepare(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { detectionPlan, downPlan, KIND_NODE_IMAGE, loadPlan, upPlan } from "./plan.ts";
+import { detectionPlan, downPlan, KIND_NODE_IMAGE, kubeletPlan, loadPlan, upPlan } from "./plan.ts";
 
 test("kind runs the same Kubernetes version as the native provider", () => {
   expect(KIND_NODE_IMAGE).toBe("kindest/node:v1.34.4");
@@ -30,4 +30,10 @@ test("a loaded image can be named by digest: it is loaded by tag first, then giv
     "kind load image-archive /x/ptah.oci.tar --name ptah",
     "docker exec ptah-control-plane ctr --namespace=k8s.io images tag --force docker.io/local/ptah:dev docker.io/local/ptah@sha256:abc",
   ]);
+});
+
+test("the kubelet of the node is stopped and started by the node's own service manager", () => {
+  const line = (running: boolean) => kubeletPlan(running)[0]!.args.join(" ");
+  expect(line(false)).toBe("exec ptah-control-plane systemctl stop kubelet");
+  expect(line(true)).toBe("exec ptah-control-plane systemctl start kubelet");
 });

@@ -54,6 +54,12 @@ export function statusPlan(kubeconfig: string): PlannedCommand[] {
   return [{ program: "kubectl", args, what: "nodes ready" }];
 }
 
+export function kubeletPlan(running: boolean): PlannedCommand[] {
+  const verb = running ? "start" : "stop";
+  const args = ["exec", `${KIND_CLUSTER}-control-plane`, "systemctl", verb, "kubelet"];
+  return [{ program: "docker", args, what: `${verb} the kubelet` }];
+}
+
 /** kind loads an archive by tag; the name by digest, which the operator demands, is added in the node's containerd. */
 export function loadPlan(images: readonly ImageArchive[]): PlannedCommand[] {
   return images.flatMap(({ archive, tag, reference }) => [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { mustRun, runCommand } from "../command.ts";
 import { LIMITS } from "../limits.ts";
 import type { ClusterProvider, ClusterStatus, ImageArchive, ProviderContext, UpOptions } from "../provider.ts";
-import { detectionPlan, downPlan, loadPlan, type PlannedCommand, statusPlan, upPlan } from "./plan.ts";
+import { detectionPlan, downPlan, kubeletPlan, loadPlan, type PlannedCommand, statusPlan, upPlan } from "./plan.ts";
 
 /** A cluster in Docker containers, for machines whose Docker can obtain the node image. */
 export function createKindProvider({ stateDir, progress }: ProviderContext): ClusterProvider {
@@ -35,6 +35,7 @@ export function createKindProvider({ stateDir, progress }: ProviderContext): Clu
     },
     down: () => run(downPlan(kubeconfig)),
     loadImages: (images: readonly ImageArchive[]) => run(loadPlan(images)),
+    setKubelet: (running) => run(kubeletPlan(running)),
     async prepare() {},
   };
 }

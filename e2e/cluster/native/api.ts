@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { LIMITS } from "../limits.ts";
 import type { Layout } from "./settings.ts";
-
-const REQUEST_TIMEOUT_MS = 5_000;
 
 export interface ApiAnswer {
   status: number;
@@ -29,7 +28,7 @@ export function callApi(
         ca: readFileSync(join(layout.pki, "ca.crt")),
         cert: readFileSync(join(layout.pki, "admin.crt")),
         key: readFileSync(join(layout.pki, "admin.key")),
-        timeout: REQUEST_TIMEOUT_MS,
+        timeout: LIMITS.probeMs,
         agent: false,
       },
       (response) => {

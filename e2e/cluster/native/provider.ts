@@ -19,7 +19,7 @@ import { makeBridge } from "./network.ts";
 import { ensureNodePackages } from "./packages.ts";
 import { clusterIdentities, createAuthority, issue, serviceAccountKeys } from "./pki.ts";
 import { chooseFreePorts, recordedPorts } from "./ports.ts";
-import { logTail, type ProcessSpec, recordedNames, runningProcess, startProcess } from "./processes.ts";
+import { logTail, type ProcessSpec, recordedNames, runningProcess, startProcess, stopProcess } from "./processes.ts";
 import { type Layout, layoutOf, NETWORK, NODE_PORTS } from "./settings.ts";
 
 /**
@@ -74,6 +74,10 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
     up: (options) => withLock(context.stateDir, () => up(options)),
     down: () => withLock(context.stateDir, () => progress.step("cluster down", () => removeCluster(layout, !apiOnly))),
     loadImages: (images: readonly ImageArchive[]) => loadIntoContainerd(layout, images, progress),
+    async setKubelet(running) {
+      if (running && runningProcess(layout, "kubelet")) return;
+      await (running ? startProcess(layout, components.kubelet(shape)) : stopProcess(layout, "kubelet"));
+    },
     async prepare() {
       if (!apiOnly) await ensureNodePackages(progress);
       await ensureBinaries(cacheDir(), progress);
@@ -205,7 +209,7 @@ async function hasDefaultAccount({ layout, ports, apiAddress }: components.Clust
 }
 
 async function answers(url: string): Promise<boolean> {
-  return (await fetch(url)).ok;
+  return (await fetch(url, { signal: AbortSignal.timeout(LIMITS.probeMs) })).ok;
 }
 
 /** Waiting for a process that has ended would only hide why: fail at once with the end of its log. */
