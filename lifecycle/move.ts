@@ -1,7 +1,8 @@
 /**
  * What a decision may ask for: one durable effect, a look, a wait, or rest. Closed; the shell performs each in one place.
  *
- * Contract with whoever performs it (changes to this file are announced here; none since it was first published):
+ * Contract with whoever performs it (changes to this file are announced here: the looks `recordJob` and `recordPods`
+ *   were added):
  * - Every write to the resource carries its UID and `resourceVersion`; a conflict means nothing happened: read uncached,
  *   decide again. An answer that may hide a commit (time-out, connection lost) is read back, never repeated blind.
  * - Effects on other objects carry their own precondition (UID and resourceVersion, or create-only). EFFECTS.md says for
@@ -64,9 +65,9 @@ export type LookItem =
   | { readonly piece: "resource" | "plans" | "approvals" | "source" | "snapshots" | "census" | "envelope" }
   | { readonly piece: "plan"; readonly name: string }
   | { readonly piece: "projections"; readonly planName: string }
-  | { readonly piece: "job"; readonly name: string }
+  | { readonly piece: "job" | "recordJob"; readonly name: string }
   /** By owner: the Job's name, and its UID once known. */
-  | { readonly piece: "pods"; readonly jobName: string; readonly jobUID?: string }
+  | { readonly piece: "pods" | "recordPods"; readonly jobName: string; readonly jobUID?: string }
   | { readonly piece: "lease"; readonly digest: string }
   | { readonly piece: "foreignHolder"; readonly holder: string; readonly owner: LeaseOwner };
 

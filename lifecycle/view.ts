@@ -2,7 +2,8 @@
  * Everything one decision may see, as plain data. The shell fills it (manager) or the explorer does (model); `decide`
  * reads nothing else.
  *
- * Contract with whoever fills it (changes to this file are announced here; none since it was first published):
+ * Contract with whoever fills it (changes to this file are announced here: `JobFacts.oneShot` was added;
+ * `recordJob` and `recordPods` were added, `job` and `pods` are the claim's only):
  * - Every piece says how it was read: `cached` (a watch's cache, possibly old) or `fresh` (an uncached read made for
  *   this very decision because a `look` asked for it). A piece that was not looked at is absent; "not found" is `null`
  *   inside a piece.
@@ -52,10 +53,13 @@ export interface View {
   readonly lease?: Piece<LeaseFacts>;
   /** The attempt a foreign Lease stands for; only ever looked at, never cached. */
   readonly foreignHolder?: Piece<ForeignHolderFacts>;
-  /** The Job of the claim, or of the record where there is no claim. */
+  /** The Job of the claim. */
   readonly job?: Piece<NamedJobFacts>;
   /** Every Pod of that Job in the namespace, by owner. */
   readonly pods?: Piece<NamedPodFacts>;
+  /** The Job of the record, and its Pods: beside a claim that proves it both pairs are there. */
+  readonly recordJob?: Piece<NamedJobFacts>;
+  readonly recordPods?: Piece<NamedPodFacts>;
   /** Jobs this resource owns that are terminal, from the cache; for their clean-up only. */
   readonly ownedJobs?: Piece<readonly JobFacts[]>;
   readonly envelope?: Piece<EnvelopeFacts>;
@@ -328,6 +332,8 @@ export interface JobFacts {
   readonly executionBindingID: string;
   /** Digest of its Pod template as `templateDigest` computes it. */
   readonly templateDigest: string;
+  /** One Pod, once, and no second try (`parallelism` 1, `backoffLimit` 0 and what belongs to it). */
+  readonly oneShot: boolean;
   readonly terminal?: "Complete" | "Failed";
   /** When the terminal condition was set. */
   readonly finishedAtMs?: number;

@@ -1,0 +1,244 @@
+/** How a schema's Plan is judged: the target it read, a declaration that took over, no changes, or a new plan. */
+
+import type { PrivilegeChange } from "../../crds/common.ts";
+import type { AppliedPlan, ApplyRecord, Claim, CurrentSchemaPlan, JournalEntry } from "../../crds/status/index.ts";
+import type { OperationResult } from "../../workload/result.ts";
+import type { Context, Status } from "../context.ts";
+import type { EventIntent, MetricTransition, Move, RuleId } from "../move.ts";
+import { drop } from "../obligations/drop.ts";
+import { type PlanDraft, publish } from "../obligations/publish.ts";
+import { planRetired } from "../obligations/retirement.ts";
+import { durationMetric, failAttempt, nextAttempt } from "../obligations/retry.ts";
+import { settled, verified } from "../obligations/settle.ts";
+import { judgePlan, type Verdict } from "../policy.ts";
+import { cycleAt, cycleEnded, retryAt } from "../positions.ts";
+import { instantOf } from "../time.ts";
+import type { PlanObjectFacts } from "../view.ts";
+import { ended, nextReading, proofRecord } from "./schema-reads.ts";
+
+export function judgePlanResult(
+  c: Context,
+  rule: RuleId,
+  claim: Claim,
+  result: OperationResult,
+  ttl: Move | undefined,
+): Move {
+  const identity = result.targetIdentityDigest;
+  if (claim.targetIdentityDigest !== undefined && claim.targetIdentityDigest !== identity) {
+    return ttl ?? otherThanObserved(c, rule, claim);
+  }
+  const record = proofRecord(c, claim);
+  if (record !== undefined) {
+    const elsewhere = record.targetIdentityDigest !== undefined && record.targetIdentityDigest !== identity;
+    if (elsewhere) return ttl ?? targetMoved(c, rule, claim);
+    if (record.generation !== c.resource.generation) return ttl ?? superseded(c, rule, claim, record);
+  }
+  if (result.planOutcome === "NoChanges") return ttl ?? converged(c, rule, claim, record);
+  return changes(c, rule, claim, result, record, ttl);
+}
+
+/** A Plan that read another target than its Observe is discarded; Observe is next. */
+function otherThanObserved(c: Context, rule: RuleId, claim: Claim): Move {
+  return drop(c, `${rule}/moved`, claim, {
+    set: { ...nextReading(c, claim, "Observe"), retryNotBefore: retryAt(c) },
+    cause: {
+      at: "dropped",
+      leads: "Observing",
+      reason: "InputsChanged",
+      sentence: "The database changed its identity between reading and planning; it is read again.",
+    },
+  });
+}
+
+/** The proof read another database than the plan's: Blocked, claim and Lease stay, until it is back or a person settles it. */
+function targetMoved(c: Context, rule: RuleId, claim: Claim): Move {
+  const sentence =
+    "The database that was read is not the one the Apply ran on. Point spec.target.urlFrom at that database again, or establish what the Apply did and use kubectl ptah settle.";
+  return ended(c, `${rule}/elsewhere`, claim, {
+    set: { activeOperation: nextAttempt(c, claim), retryNotBefore: retryAt(c) },
+    cause: { at: "targetMoved", sentence },
+  });
+}
+
+/** A newer declaration than the record's took over: no plan of the old inputs. */
+function superseded(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord): Move {
+  return ended(c, `${rule}/superseded`, claim, {
+    set: { ...settled(c, record, "Superseded"), cycle: cycleAt(c, c.family.reads[0]) },
+    cause: { at: "superseded" },
+    journal: [verified(c, record, "Superseded")],
+    metrics: [durationMetric(c, claim, "succeeded")],
+  });
+}
+
+/** A fresh plan without a statement: the authoritative word that the database converged. */
+function converged(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord | undefined): Move {
+  const unknownOutcome = record !== undefined && record.outcome !== "ApplySucceeded";
+  const applied = record === undefined || unknownOutcome ? undefined : appliedOf(c, record);
+  const standing = c.status.plan;
+  return ended(c, rule, claim, {
+    set: {
+      ...(record === undefined ? {} : settled(c, record, "Reading")),
+      ...(applied === undefined ? {} : { applied }),
+      plan: undefined,
+      unproven: undefined,
+      ...cycleEnded(c),
+    },
+    cause: { at: "converged", unknownOutcome },
+    ...(record === undefined ? {} : { journal: [verified(c, record, "InSync")] }),
+    events: [
+      { type: "Normal", reason: "OperationCompleted", note: "The database is as declared." },
+      ...planRetired(standing),
+    ],
+    metrics: [durationMetric(c, claim, "succeeded")],
+  });
+}
+
+function appliedOf(c: Context, record: ApplyRecord): AppliedPlan | undefined {
+  const { plan, binding, targetIdentityDigest } = record;
+  if (plan === undefined || binding === undefined || targetIdentityDigest === undefined) return undefined;
+  return {
+    operationID: record.operationID,
+    planRef: { name: plan.name, uid: plan.uid },
+    planFingerprint: plan.fingerprint,
+    ...(record.planBindings === undefined ? {} : { contentDigest: record.planBindings.contentDigest }),
+    ...(record.source === undefined ? {} : { sourceContentDigest: record.source.contentDigest }),
+    coordinationDigest: record.coordinationDigest,
+    targetIdentityDigest,
+    executionBindingID: binding.epoch,
+    ...(record.dispatchedBy === undefined ? {} : { dispatchedBy: record.dispatchedBy }),
+    completedAt: instantOf(c.nowMs),
+  };
+}
+
+/** Changed bytes are published under the reserved number, then named by the patch that ends the reading. */
+function changes(
+  c: Context,
+  rule: RuleId,
+  claim: Claim,
+  result: OperationResult,
+  record: ApplyRecord | undefined,
+  ttl: Move | undefined,
+): Move {
+  const contentDigest = result.planContentDigest ?? "";
+  const summary = c.tools.planSummary(result.stdout, contentDigest);
+  if (summary === undefined) return ttl ?? unpublishable(c, rule, claim, "The plan is no document this version reads.");
+  const draft = draftOf(c, claim, result, contentDigest, summary);
+  if (draft === undefined) return ttl ?? unpublishable(c, rule, claim, "The plan lacks what it has to be bound to.");
+  const publication = publish(c, rule, draft, claim.planSerial ?? 0, result.stdout);
+  if ("move" in publication) return publication.move;
+  if ("refused" in publication) return ttl ?? unpublishable(c, rule, claim, publication.refused);
+  return ttl ?? decided(c, rule, claim, record, planOf(publication.name, publication.object), publication.kept);
+}
+
+const unpublishable = (c: Context, rule: RuleId, claim: Claim, sentence: string): Move =>
+  failAttempt(c, rule, claim, { reason: "OperationFailed", sentence });
+
+function draftOf(
+  c: Context,
+  claim: Claim,
+  result: OperationResult,
+  contentDigest: string,
+  summary: NonNullable<ReturnType<Context["tools"]["planSummary"]>>,
+): PlanDraft | undefined {
+  const { executionBinding } = c.status;
+  const { source, coordinationDigest, serverMajor } = claim;
+  const { targetIdentityDigest } = result;
+  if (executionBinding === undefined || source === undefined || coordinationDigest === undefined) return undefined;
+  if (serverMajor === undefined || targetIdentityDigest === undefined) return undefined;
+  const { components: _live, manager } = c.view.configuration;
+  return {
+    contentDigest,
+    source,
+    coordinationDigest,
+    targetIdentityDigest,
+    serverMajor,
+    actualStateFingerprint: summary.actualStateFingerprint,
+    desiredStateFingerprint: summary.desiredStateFingerprint,
+    policyFingerprint: claim.policyFingerprint ?? "",
+    executionBindingID: executionBinding.epoch,
+    controllerImage: manager.controllerImage,
+    controllerRevision: manager.controllerRevision,
+    controllerStateVersion: executionBinding.controllerStateVersion,
+    ptahVersion: executionBinding.ptahVersion,
+    executorImage: executionBinding.executorImage,
+    runnerImage: manager.runnerImage,
+    runnerProtocolVersion: executionBinding.runnerProtocolVersion,
+    dialect: summary.dialect,
+    destructive: summary.destructive,
+    ...(summary.privilegeChanges.length === 0
+      ? {}
+      : { privilegeChanges: summary.privilegeChanges as PrivilegeChange[] }),
+    statementCount: summary.statementCount,
+  };
+}
+
+/** The plan as status names it: what the object that was read back binds. */
+function planOf(name: string, object: PlanObjectFacts): CurrentSchemaPlan {
+  const { contractVersion: _c, schemaRef: _s, dialect: _d, size: _z, chunks: _k, ...bindings } = object.spec;
+  return { name, uid: object.uid, ...bindings, createdAt: object.createdAt };
+}
+
+function decided(
+  c: Context,
+  rule: RuleId,
+  claim: Claim,
+  record: ApplyRecord | undefined,
+  plan: CurrentSchemaPlan,
+  kept: boolean,
+): Move {
+  const { unproven } = c.status;
+  // Another desired state is another question: what was not proved before says nothing about it.
+  const still = unproven?.desiredStateFingerprint === plan.desiredStateFingerprint ? unproven : undefined;
+  const verdict = judgePlan(c.spec.policy, plan, still);
+  const standing = c.status.plan;
+  const replaced = kept || standing === undefined || standing.dispatched === true ? undefined : standing;
+  const named = { ...plan, approvalRequired: kept ? standing?.approvalRequired : verdict.kind === "AwaitingApproval" };
+  const set: Partial<Status> = {
+    ...(record === undefined ? {} : settled(c, record, "Reading")),
+    plan: named,
+    unproven: still,
+    ...cycleEnded(c),
+    // Applies that prove nothing are spaced, so that no loop of DDL runs.
+    ...(record !== undefined && still !== undefined ? { retryNotBefore: retryAt(c) } : {}),
+  };
+  return ended(c, rule, claim, {
+    set,
+    cause: { at: "decided", verdict, statementCount: plan.statementCount },
+    journal: entries(c, record, named, replaced, kept),
+    events: [...planRetired(replaced), ...approvalAsked(verdict, kept)],
+    metrics: [durationMetric(c, claim, "succeeded"), ...planMetrics(plan, verdict, kept)],
+  });
+}
+
+function entries(
+  c: Context,
+  record: ApplyRecord | undefined,
+  plan: CurrentSchemaPlan,
+  replaced: CurrentSchemaPlan | undefined,
+  kept: boolean,
+): readonly JournalEntry[] {
+  const list: JournalEntry[] = record === undefined ? [] : [verified(c, record, "DriftRemains")];
+  if (kept) return list;
+  list.push({
+    type: "PlanPublished",
+    time: plan.createdAt,
+    plan: { name: plan.name, uid: plan.uid, fingerprint: plan.fingerprint },
+    approvalRequired: plan.approvalRequired === true,
+    ...(replaced?.approvalRequired === true
+      ? { replaced: { name: replaced.name, uid: replaced.uid, fingerprint: replaced.fingerprint } }
+      : {}),
+  });
+  return list;
+}
+
+function approvalAsked(verdict: Verdict, kept: boolean): readonly EventIntent[] {
+  if (kept || verdict.kind !== "AwaitingApproval") return [];
+  return [{ type: "Normal", reason: "ApprovalRequired", note: "A plan waits for an approval: kubectl ptah approve." }];
+}
+
+function planMetrics(plan: CurrentSchemaPlan, verdict: Verdict, kept: boolean): readonly MetricTransition[] {
+  if (kept) return [];
+  const asked: readonly MetricTransition[] =
+    verdict.kind === "AwaitingApproval" ? [{ metric: "approvals_total", outcome: "required" }] : [];
+  return [{ metric: "plans_total", destructive: plan.destructive }, ...asked];
+}

@@ -1,0 +1,120 @@
+/**
+ * Account for the outcome (step 9): a terminal Job is not an outcome. The account is a frame from exactly one Pod that the
+ * snapshot accepts, its container terminated, bound to the operation; it may still arrive for 30 s.
+ */
+import type { Claim } from "../../crds/status/index.ts";
+import type { OperationResult } from "../../workload/result.ts";
+import { type Context, patchIfNew, wait } from "../context.ts";
+import { FRAME_REREAD_MS, FRAME_WAIT_MS, JOB_KEPT_SECONDS, RESULT_READ_MS, RESULT_RETRY_MS } from "../limits.ts";
+import type { Move, RuleId } from "../move.ts";
+import type { JobFacts, PodFacts } from "../view.ts";
+import { ttlSeconds } from "./marks.ts";
+import { nextRenewalMs } from "./realm.ts";
+
+export type Account =
+  | { readonly kind: "move"; readonly move: Move }
+  | { readonly kind: "frame"; readonly result: OperationResult }
+  /** Nothing can be read any more; `evidence` where the Pod's log is all there is. */
+  | { readonly kind: "none"; readonly reason: "ResultMissing" | "RunnerProtocolMismatch"; readonly sentence: string };
+
+/** The account of a terminal Job whose Pods were listed uncached for this decision. */
+export function account(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pods: readonly PodFacts[]): Account {
+  const pod = pods[0];
+  if (pods.length !== 1 || pod === undefined || !pod.accepted) {
+    const found = pods.length === 0 ? "no Pod is left" : "its Pods are not the one that was admitted";
+    return {
+      kind: "none",
+      reason: "ResultMissing",
+      sentence: `${claim.type} ended and ${found}, so there is no account of it.`,
+    };
+  }
+  if (!pod.terminated) return { kind: "move", move: wait(`${rule}/ending`, "the Pod's end", endedByMs(c, job)) };
+  return readResult(c, rule, claim, job, pod);
+}
+
+/** A Pod whose Job is terminal is killed within its grace; the watch wakes us before. */
+const endedByMs = (c: Context, job: JobFacts): number =>
+  Math.min(Math.max(c.nowMs + FRAME_REREAD_MS, (job.finishedAtMs ?? c.nowMs) + FRAME_WAIT_MS), nextRenewalMs(c));
+
+function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: PodFacts): Account {
+  const facts = c.view.result?.podUID === pod.uid ? c.view.result : undefined;
+  const lastMs = (job.finishedAtMs ?? c.nowMs) + FRAME_WAIT_MS;
+  switch (facts?.state) {
+    case "frame":
+      return { kind: "frame", result: facts.result };
+    case "otherProtocol":
+      return {
+        kind: "none",
+        reason: "RunnerProtocolMismatch",
+        sentence:
+          "The runner speaks another protocol; the executor never started. Set --runner-image to the image of this manager.",
+      };
+    case "invalid":
+      return {
+        kind: "none",
+        reason: "ResultMissing",
+        sentence: `${claim.type} ended with a result that is not valid.`,
+      };
+    case "none":
+      if (facts.readAtMs >= lastMs) {
+        return { kind: "none", reason: "ResultMissing", sentence: `${claim.type} ended without a result.` };
+      }
+      return reading(c, rule, claim, pod, Math.min(facts.readAtMs + FRAME_REREAD_MS, lastMs));
+    case "failed":
+      return failedRead(c, rule, claim, pod, facts.readAtMs);
+    default:
+      return reading(c, rule, claim, pod, 0);
+  }
+}
+
+/** Have the log read beside the pass, not before `notBeforeMs`. */
+function reading(c: Context, rule: RuleId, claim: Claim, pod: PodFacts, notBeforeMs: number): Account {
+  const wholeLeaseMs = (claim.leaseDurationSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+  const boundMs = Math.min(RESULT_READ_MS, wholeLeaseMs);
+  const read = {
+    podName: pod.name,
+    podUID: pod.uid,
+    operation: claim.type,
+    operationID: claim.id,
+    boundMs,
+    notBeforeMs,
+  };
+  const untilMs = notBeforeMs > c.nowMs ? notBeforeMs : c.nowMs + boundMs;
+  return { kind: "move", move: wait(`${rule}/result`, "the result", Math.min(untilMs, nextRenewalMs(c)), read) };
+}
+
+/** A log that could not be read decides nothing; it is read again at a fixed short interval. */
+function failedRead(c: Context, rule: RuleId, claim: Claim, pod: PodFacts, readAtMs: number): Account {
+  const told = patchIfNew(c, `${rule}/unread`, {
+    cause: {
+      at: "resultUnread",
+      sentence: `The log of Pod ${pod.name} cannot be read, so ${claim.type} has no account yet; it is read again. Deleting the Pod ends that.`,
+    },
+    events: [
+      {
+        type: "Warning",
+        reason: "ResultReadFailed",
+        note: `The log of Pod ${pod.name} could not be read; it is read again.`,
+      },
+    ],
+  });
+  if (told !== undefined) return { kind: "move", move: told };
+  return reading(c, rule, claim, pod, readAtMs + RESULT_RETRY_MS);
+}
+
+/** The TTL comes before the outcome (step 10). Undefined once the Job has one, or is gone. */
+export function ttlFirst(
+  c: Context,
+  rule: RuleId,
+  job: JobFacts | null,
+  keptSeconds = JOB_KEPT_SECONDS,
+): Move | undefined {
+  if (job === null || job.ttlSeconds !== undefined || job.deleting) return undefined;
+  return {
+    kind: "scheduleTtl",
+    rule: `${rule}/ttl`,
+    jobName: job.name,
+    jobUID: job.uid,
+    ttlSeconds: ttlSeconds(c, job.finishedAtMs ?? c.nowMs, keptSeconds),
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Rule 13: what this version runs, and who else claims the realm. Both families count together; a suspended resource, an
+ * unsupported engine and one being deleted that owes nothing claim nothing.
+ */
+import { durationMs } from "../../crds/duration.ts";
+import { engineSupported, normalizeEngine, sourceSupported } from "../../crds/engine.ts";
+import { declaredSource } from "../../crds/source.ts";
+import { type Context, need, patch, patchIfNew, rest } from "../context.ts";
+import { REALM_RECHECK_MS } from "../limits.ts";
+import type { Move, RuleId } from "../move.ts";
+import { cycleAt } from "../positions.ts";
+import { ahead, instantOf, msOf } from "../time.ts";
+import type { CensusFacts, ClaimantFacts } from "../view.ts";
+
+export interface Refusal {
+  readonly reason:
+    | "UnsupportedEngine"
+    | "UnsupportedSource"
+    | "UnsupportedServerVersion"
+    | "RealmConflict"
+    | "RealmNotAuthorized";
+  readonly sentence: string;
+}
+
+/** What the spec names that this version does not run; an edit is waited for. */
+export function unsupported(c: Context): Refusal | undefined {
+  const { engine } = c.spec.target;
+  if (!engineSupported(engine)) {
+    return {
+      reason: "UnsupportedEngine",
+      sentence: `spec.target.engine ${engine} is not supported by this version; PostgreSQL is. Change it, or use a version that supports it.`,
+    };
+  }
+  const source = declaredSource(c.spec.desired);
+  if (source === undefined || !sourceSupported(source.kind)) {
+    const named = source === undefined ? "none or several sources" : source.kind === "OCI" ? "ociRef" : "git";
+    return {
+      reason: "UnsupportedSource",
+      sentence: `spec.desired names ${named}; this version reads configMap sources only. Use spec.desired.configMap.`,
+    };
+  }
+  return undefined;
+}
+
+/** The scratch image's key for a server. */
+export function scratchKey(engine: string, serverMajor: number): string {
+  return `${normalizeEngine(engine) ?? engine}-${serverMajor}`;
+}
+
+/** The server's major version, where it is known and nothing here can compare with it. */
+function unsupportedMajor(c: Context): number | undefined {
+  const major = c.status.target?.serverMajor;
+  if (major === undefined || c.spec.dev !== undefined) return undefined;
+  return c.view.configuration.scratchImages[scratchKey(c.spec.target.engine, major)] === undefined ? major : undefined;
+}
+
+/** What the realm says against this resource. A look where the census was not read, or says so only from the cache. */
+export function realmRefusal(
+  c: Context,
+  rule: RuleId,
+  mustBeFresh: boolean,
+): { readonly look: Move } | Refusal | undefined {
+  const piece = c.view.census;
+  if (piece === undefined || (mustBeFresh && piece.how !== "fresh")) {
+    const look = need(c, rule, { piece: "census" });
+    return look === undefined ? undefined : { look };
+  }
+  const refusal = judgeCensus(c, piece.value);
+  if (refusal === undefined || piece.how === "fresh") return refusal;
+  const look = need(c, rule, { piece: "census" });
+  return look === undefined ? refusal : { look };
+}
+
+const claims = (other: ClaimantFacts): boolean =>
+  other.owes || (!other.suspended && !other.deleting && other.engineSupported);
+
+function judgeCensus(c: Context, census: CensusFacts): Refusal | undefined {
+  const { target } = c.spec;
+  const realm = census.realm;
+  if (target.realmRef !== undefined) {
+    const name = target.realmRef.name;
+    const wrong =
+      realm === undefined || realm.state === "missing"
+        ? "does not exist"
+        : !realm.namespaceListed
+          ? `does not list namespace ${c.resource.namespace}`
+          : normalizeEngine(realm.engine) !== normalizeEngine(target.engine)
+            ? `is for engine ${realm.engine}`
+            : undefined;
+    if (wrong !== undefined) {
+      return {
+        reason: "RealmNotAuthorized",
+        sentence: `PtahRealm ${name} ${wrong}. Ask its owner to admit this resource, or name another realm.`,
+      };
+    }
+  }
+  const others = census.others.filter((other) => other.uid !== c.resource.uid && claims(other));
+  const first = others[0];
+  if (first === undefined) return undefined;
+  const exclusive = realm?.state === "found" && realm.sharing === "Exclusive";
+  if (!exclusive && target.sharedRealm && others.every((other) => other.sharedRealm)) return undefined;
+  return {
+    reason: "RealmConflict",
+    sentence: `${first.family === "schema" ? "PtahSchema" : "PtahMigration"} ${first.namespace}/${first.name} claims the same database realm. Remove or suspend one, or have every claimant set spec.target.sharedRealm.`,
+  };
+}
+
+/** Rule 13. */
+export function supported(c: Context): Move | undefined {
+  const refusal = unsupported(c);
+  if (refusal !== undefined) {
+    return patchIfNew(c, "13", { cause: { at: "blocked", ...refusal } }) ?? rest("13", "Blocked");
+  }
+  return blockedByRealm(c) ?? blockedByMajor(c);
+}
+
+function blockedByRealm(c: Context): Move | undefined {
+  const refusal = realmRefusal(c, "13", false);
+  if (refusal === undefined) return undefined;
+  if ("look" in refusal) return refusal.look;
+  const { retryNotBefore, cycle } = c.status;
+  const first = c.family.reads[0] ?? "Resolve";
+  if (ahead(retryNotBefore, c.nowMs) && cycle?.next === first && cycle.generation === c.resource.generation) {
+    const told = patchIfNew(c, "13", { cause: { at: "blocked", ...refusal } });
+    return told ?? rest("13", "Blocked", msOf(retryNotBefore ?? ""));
+  }
+  const recheckMs = Math.min(durationMs(c.spec.interval), REALM_RECHECK_MS);
+  return patch(c, "13", {
+    set: {
+      cycle: { ...cycleAt(c, first), generation: c.resource.generation },
+      retryNotBefore: instantOf(c.nowMs + recheckMs),
+      nextReconciliationTime: instantOf(c.nowMs + recheckMs),
+    },
+    cause: { at: "blocked", ...refusal },
+  });
+}
+
+/** A server nothing here can compare with: Blocked, and its version is read again at the interval. */
+function blockedByMajor(c: Context): Move | undefined {
+  const major = unsupportedMajor(c);
+  if (major === undefined) return undefined;
+  const key = scratchKey(c.spec.target.engine, major);
+  const sentence = `No scratch image is configured for ${key} and spec.dev.urlFrom names no database to compare with. Configure --scratch-image ${key}=<image>, or set spec.dev.urlFrom.`;
+  const cause = { at: "blocked", reason: "UnsupportedServerVersion", sentence } as const;
+  const readAt = c.status.target?.lastObservedAt;
+  const againMs = (readAt === undefined ? 0 : msOf(readAt)) + durationMs(c.spec.interval);
+  const edited = c.status.cycle?.generation !== c.resource.generation;
+  if (c.nowMs < againMs && !edited) {
+    const nextReconciliationTime = instantOf(againMs);
+    const set = c.status.nextReconciliationTime === nextReconciliationTime ? undefined : { nextReconciliationTime };
+    return patchIfNew(c, "13", { ...(set === undefined ? {} : { set }), cause }) ?? rest("13", "Blocked", againMs);
+  }
+  return patch(c, "13/again", {
+    set: {
+      target: { ...c.status.target, serverVersion: undefined, serverMajor: undefined },
+      cycle: cycleAt(c, c.family.reads[0]),
+      nextReconciliationTime: undefined,
+    },
+  });
+}

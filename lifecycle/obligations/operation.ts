@@ -1,0 +1,53 @@
+/** A claim as the Job's builder wants it. From the claim; only `spec.execution` and the manager's record are today's. */
+import type { Claim } from "../../crds/status/index.ts";
+import type { OperationSpec } from "../../workload/operation.ts";
+import type { Context } from "../context.ts";
+import { GRACE_SECONDS } from "../limits.ts";
+import { msOf } from "../time.ts";
+
+export type Built = OperationSpec | { readonly unbuilt: string };
+
+export function operationOf(c: Context, claim: Claim): Built {
+  const { executionBinding } = c.status;
+  const { target, coordinationDigest } = claim;
+  if (executionBinding === undefined || target === undefined || coordinationDigest === undefined) {
+    return { unbuilt: "The claim lacks its target; it is tried again." };
+  }
+  const work = c.family.work(c, claim);
+  if ("unbuilt" in work) return work;
+  return {
+    resource: {
+      apiVersion: c.resource.apiVersion,
+      kind: c.family.kind,
+      namespace: c.resource.namespace,
+      name: c.resource.name,
+      uid: c.resource.uid,
+    },
+    operationID: claim.id,
+    attempt: claim.attempt,
+    inputFingerprint: claim.inputFingerprint,
+    jobName: claim.jobName,
+    binding: executionBinding,
+    manager: c.view.configuration.manager,
+    execution: c.spec.execution as OperationSpec["execution"],
+    activeDeadlineSeconds: deadlineSeconds(claim),
+    terminationGracePeriodSeconds: claim.terminationGracePeriodSeconds ?? GRACE_SECONDS,
+    target: {
+      engine: "PostgreSQL",
+      urlFrom: { name: target.urlFrom.name, key: target.urlFrom.key },
+      ...(target.caFrom === undefined ? {} : { caFrom: { name: target.caFrom.name, key: target.caFrom.key } }),
+      coordinationDigest,
+    },
+    connectTimeout: claim.observation?.connectTimeout ?? c.spec.execution.connectTimeout,
+    lockTimeout: claim.observation?.lockTimeout ?? c.spec.policy.lockTimeout,
+    ...(claim.admissionSnapshot === undefined ? {} : { admissionSnapshotDigest: claim.admissionSnapshot.digest }),
+    work,
+  };
+}
+
+/** A reading's spec value; an Apply's seconds from its claim to its execution deadline. */
+function deadlineSeconds(claim: Claim): number {
+  const own = claim.activeDeadlineSeconds ?? 1;
+  if (claim.executionNotAfter === undefined) return own;
+  return Math.max(1, Math.ceil((msOf(claim.executionNotAfter) - msOf(claim.startedAt)) / 1000));
+}

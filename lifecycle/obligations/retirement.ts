@@ -1,0 +1,32 @@
+/** Rule 14: a plan that stands retires when what it binds has moved. Its approval does not carry over. */
+import type { CurrentSchemaPlan } from "../../crds/status/index.ts";
+import { type Context, patch } from "../context.ts";
+import type { EventIntent, Move } from "../move.ts";
+import { cycleAt, earlier } from "../positions.ts";
+
+/** The Event of a plan that stood and was retired. */
+export function planRetired(plan: CurrentSchemaPlan | undefined): readonly EventIntent[] {
+  if (plan === undefined) return [];
+  return [
+    {
+      type: "Warning",
+      reason: "PlanStale",
+      note: `Plan ${plan.name} does not hold any more and never runs; an approval of it does not carry over.`,
+    },
+  ];
+}
+
+export function retirePlan(c: Context): Move | undefined {
+  const { plan, cycle } = c.status;
+  if (plan === undefined) return undefined;
+  const difference = c.family.planDifference(c);
+  if (difference === undefined) return undefined;
+  const next =
+    cycle?.next !== undefined && difference.alreadyRead ? cycle.next : earlier(c, difference.next, cycle?.next);
+  const leads = next === "Resolve" ? "Pending" : next === "Verify" ? "Verifying" : c.family.staleLeads;
+  return patch(c, "14", {
+    set: { plan: undefined, cycle: cycleAt(c, next) },
+    cause: { at: "planStale", leads, sentence: difference.sentence },
+    events: planRetired(plan),
+  });
+}

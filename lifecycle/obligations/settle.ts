@@ -1,0 +1,78 @@
+/**
+ * Settle: the one place a record is cleared. By a fresh reading of the same database, by a newer declaration that took over,
+ * or by a person whose word names that very operation (rule 5), and never while somebody may still write.
+ */
+import type { ApplyRecord, JournalEntry, ResolvedRun } from "../../crds/status/index.ts";
+import { attemptOfRecord, mayStillWrite } from "../attempt.ts";
+import { type Context, patch, type Status } from "../context.ts";
+import type { Move } from "../move.ts";
+import { cycleAt } from "../positions.ts";
+import { instantOf } from "../time.ts";
+import { seeRecord } from "./prove.ts";
+
+type By = ResolvedRun["by"];
+
+/** Fields of the patch that settles: record and its reading cleared, how, and the release of the Lease it kept. */
+export function settled(
+  c: Context,
+  record: ApplyRecord,
+  resolution: ResolvedRun["resolution"],
+  by?: By,
+): Partial<Status> {
+  const { lease } = record;
+  return {
+    ...c.family.withRecord(undefined),
+    activeOperation: undefined,
+    resolvedRun: {
+      operationID: record.operationID,
+      outcome: record.outcome,
+      resolution,
+      ...(by === undefined ? {} : { by }),
+      resolvedAt: instantOf(c.nowMs),
+    },
+    ...(lease === undefined
+      ? {}
+      : {
+          pendingLockRelease: {
+            coordinationDigest: lease.digest,
+            operationID: record.operationID,
+            holder: lease.holder,
+            leaseEpoch: lease.epoch,
+            leaseDurationSeconds: lease.durationSeconds,
+          },
+        }),
+  };
+}
+
+/** The journal's word on a proof. */
+export function verified(c: Context, record: ApplyRecord, outcome: string): JournalEntry {
+  return {
+    type: "Verified",
+    time: instantOf(c.nowMs),
+    operationID: record.operationID,
+    ...(record.plan === undefined ? {} : { plan: record.plan }),
+    outcome,
+  };
+}
+
+/** Rule 5: a person's word names the standing record. Also suspended, also deleting. */
+export function settleByPerson(c: Context): Move | undefined {
+  const { record } = c;
+  const word = c.resource.marks.settledApply;
+  if (record === undefined || word?.by === undefined || word.operationID !== record.operationID) return undefined;
+  const seen = seeRecord(c, "5", record);
+  if (seen !== undefined) return seen;
+  if (mayStillWrite(attemptOfRecord(record), c.nowMs)) return undefined;
+  return patch(c, "5", {
+    set: {
+      ...settled(c, record, "Settled", word.by),
+      cycle: cycleAt(c, c.family.reads[0]),
+      retryNotBefore: undefined,
+    },
+    cause: { at: "settled", username: word.by.username },
+    journal: [verified(c, record, "Unknown")],
+    events: [
+      { type: "Normal", reason: "Settled", note: `${word.by.username} settled the Apply; the database is read again.` },
+    ],
+  });
+}

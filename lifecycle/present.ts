@@ -1,0 +1,102 @@
+/**
+ * What a transition tells people. `Cause` says what happened; phase (`phase.ts`) and conditions (`conditions.ts`) follow
+ * from it and from the records, last and in this one place. Nothing ever reads them back.
+ */
+import type { Condition } from "../crds/common.ts";
+import type { Claim } from "../crds/status/index.ts";
+import { conditionsOf, type Told } from "./conditions.ts";
+import type { Context, Status } from "./context.ts";
+import { MESSAGE_MAX } from "./limits.ts";
+import { phaseOf } from "./phase.ts";
+import type { Verdict } from "./policy.ts";
+import { instantOf } from "./time.ts";
+
+export type OperationName = Claim["type"];
+
+/** Where a claim that was dropped leads. */
+export type Leads = "Pending" | "Suspended" | "Observing" | "Verifying" | "AwaitingApproval";
+
+export type Cause =
+  | { readonly at: "bound" }
+  | { readonly at: "bindingChanged" }
+  | { readonly at: "begun"; readonly read: OperationName; readonly sentence: string }
+  | { readonly at: "claimed"; readonly type: OperationName; readonly proving: boolean; readonly approved: boolean }
+  | { readonly at: "realmHeld"; readonly type: OperationName; readonly proving: boolean; readonly sentence: string }
+  | { readonly at: "readFailed"; readonly type: OperationName; readonly reason: string; readonly sentence: string }
+  | { readonly at: "unbuilt"; readonly sentence: string }
+  | { readonly at: "resultUnread"; readonly sentence: string }
+  | { readonly at: "sourceRefused"; readonly reason: string; readonly sentence: string }
+  | { readonly at: "dropped"; readonly leads: Leads; readonly reason: string; readonly sentence: string }
+  | { readonly at: "gaveWay" }
+  | { readonly at: "versionLearned"; readonly proving: boolean }
+  | { readonly at: "observed"; readonly proving: boolean }
+  | { readonly at: "decided"; readonly verdict: Verdict; readonly statementCount: number }
+  | { readonly at: "converged"; readonly unknownOutcome: boolean }
+  | {
+      readonly at: "planRefused";
+      readonly reason: "ProtectedTable" | "PlanRefused" | "PlanTooLarge";
+      readonly sentence: string;
+    }
+  | { readonly at: "applied"; readonly unknown: boolean; readonly sentence: string }
+  | { readonly at: "holding"; readonly sentence: string }
+  | { readonly at: "targetMoved"; readonly sentence: string }
+  | { readonly at: "superseded" }
+  | { readonly at: "settled"; readonly username: string }
+  | { readonly at: "restored" }
+  | { readonly at: "planStale"; readonly leads: Leads; readonly sentence: string }
+  | { readonly at: "suspended"; readonly owes: boolean }
+  | { readonly at: "blocked"; readonly reason: string; readonly sentence: string }
+  | { readonly at: "deleting"; readonly sentence: string };
+
+/**
+ * The status as people read it after a transition.
+ * @returns the very object it was given when phase, conditions and observedGeneration already say all of it
+ */
+export function present(c: Context, status: Status, cause: Cause): Status {
+  const phase = phaseOf(c.family.name, cause) ?? status.phase;
+  const { generation } = c.resource;
+  const conditions = merged(status.conditions, conditionsOf(cause), generation, c.nowMs);
+  if (phase === status.phase && conditions === status.conditions && generation === status.observedGeneration) {
+    return status;
+  }
+  return { ...status, phase, conditions, observedGeneration: generation };
+}
+
+/** The conditions with what was told; the same array when it said nothing new. */
+function merged(
+  before: Condition[] | undefined,
+  told: Told,
+  generation: number,
+  nowMs: number,
+): Condition[] | undefined {
+  let next: Condition[] | undefined;
+  for (const [type, status, reason, sentence] of told) {
+    const list: readonly Condition[] = next ?? before ?? [];
+    const at = list.findIndex((condition) => condition.type === type);
+    const old = at >= 0 ? list[at] : undefined;
+    if (status === "absent") {
+      if (old !== undefined) next = list.filter((condition) => condition.type !== type);
+      continue;
+    }
+    const message = bounded(sentence);
+    if (
+      old?.status === status &&
+      old.reason === reason &&
+      old.message === message &&
+      old.observedGeneration === generation
+    ) {
+      continue;
+    }
+    const lastTransitionTime =
+      old?.status === status ? old.lastTransitionTime : instantOf(Math.floor(nowMs / 1000) * 1000);
+    const condition: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration: generation };
+    next ??= [...(before ?? [])];
+    if (at >= 0) next[at] = condition;
+    else next.push(condition);
+  }
+  return next ?? before;
+}
+
+function bounded(sentence: string): string {
+  return sentence.length <= MESSAGE_MAX ? sentence : `${sentence.slice(0, MESSAGE_MAX - 3)}...`;
+}
