@@ -240,9 +240,9 @@ export const catalogQueries = (major: number): readonly string[] => [
   SECURITY_LABELS,
 ];
 
-/** Columns of each table in their physical order. */
-export const COLUMN_ORDER = `SELECT n.nspname AS schema, c.relname AS object, jsonb_agg(a.attname ORDER BY a.attnum) AS columns
+/** Columns of each table and view in their order. */
+export const COLUMN_ORDER = `SELECT n.nspname AS schema, c.relname AS object, c.relkind = 'v' AS view, jsonb_agg(a.attname ORDER BY a.attnum) AS columns
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'f') AND ${USER_SCHEMA}
+  WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'f', 'v') AND ${USER_SCHEMA}
     AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')
-  GROUP BY 1, 2`;
+  GROUP BY 1, 2, 3`;

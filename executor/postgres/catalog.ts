@@ -15,6 +15,8 @@ export interface Catalog {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Columns of each table in physical order, by displayed table name. */
   readonly columnOrder: ReadonlyMap<string, readonly string[]>;
+  /** The same of views, where the order is part of the definition. */
+  readonly viewColumns: ReadonlyMap<string, readonly string[]>;
 }
 
 /** One difference between two catalogs: what is on one side only, or which properties differ. */
@@ -71,14 +73,16 @@ export async function readCatalog(session: Session): Promise<Catalog> {
     const order = await session.query(COLUMN_ORDER);
     return {
       entries: new Map(all.map((e) => [keyOf(e), e] as const).sort(([a], [b]) => (a < b ? -1 : 1))),
-      columnOrder: new Map(
-        order.map((r) => [displayName(String(r["schema"]), String(r["object"])), r["columns"] as string[]]),
-      ),
+      columnOrder: orderOf(order.filter((r) => r["view"] !== true)),
+      viewColumns: orderOf(order.filter((r) => r["view"] === true)),
     };
   } finally {
     if (!session.lost()) await session.query("ROLLBACK");
   }
 }
+
+const orderOf = (rows: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(rows.map((r) => [displayName(String(r["schema"]), String(r["object"])), r["columns"] as string[]]));
 
 const nameOf = (entry: Address): string => displayName(entry.schema ?? "", entry.object ?? "");
 
@@ -92,7 +96,7 @@ export function withoutExcludedEntries(catalog: Catalog, exclusion: Exclusion): 
     all.filter(([key, e]) => gone.has(key) && e.kind === "sequence_definition").map(([, e]) => nameOf(e)),
   );
   const entries = all.filter(([key, e]) => !gone.has(key) && !(e.kind === "sequence" && goneSequences.has(nameOf(e))));
-  return { entries: new Map(entries), columnOrder: catalog.columnOrder };
+  return { ...catalog, entries: new Map(entries) };
 }
 
 const optional = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
@@ -122,6 +126,12 @@ export function catalogDigest(catalog: Catalog): string {
   return hash.digest("hex");
 }
 
+/** Names of the properties in which two entries differ. */
+export function propertiesThatDiffer(a: Entry, b: Entry): readonly string[] {
+  const names = [...new Set([...Object.keys(a.props), ...Object.keys(b.props)])].sort();
+  return names.filter((n) => canonical(a.props[n]) !== canonical(b.props[n]));
+}
+
 /** What differs from `before` to `after`, in key order. */
 export function compareCatalogs(before: Catalog, after: Catalog): readonly Difference[] {
   const keys = [...new Set([...before.entries.keys(), ...after.entries.keys()])].sort();
@@ -130,8 +140,7 @@ export function compareCatalogs(before: Catalog, after: Catalog): readonly Diffe
     const b = after.entries.get(key);
     const address = (a ?? b) as Entry;
     if (a === undefined || b === undefined) return [{ key, address, before: a, after: b, properties: [] }];
-    const names = [...new Set([...Object.keys(a.props), ...Object.keys(b.props)])].sort();
-    const properties = names.filter((n) => canonical(a.props[n]) !== canonical(b.props[n]));
+    const properties = propertiesThatDiffer(a, b);
     return properties.length === 0 ? [] : [{ key, address, before: a, after: b, properties }];
   });
 }
@@ -145,6 +154,20 @@ export function describeDifference({ address, before, after, properties }: Diffe
   if (before === undefined) return `${kind} ${name} (missing)`;
   if (after === undefined) return `${kind} ${name} (not declared)`;
   return `${kind} ${name} (${properties.join(", ")})`;
+}
+
+/** Whether a view's columns are the first of its wanted ones, name by name and type by type: then the server can replace it in place. */
+export function viewCanBeReplaced(present: Catalog, wanted: Catalog, schema: string, name: string): boolean {
+  const view = displayName(schema, name);
+  const now = present.viewColumns.get(view);
+  const then = wanted.viewColumns.get(view);
+  if (now === undefined || then === undefined) return false;
+  return now.every((column, at) => {
+    const key = keyOf({ kind: "column", schema, object: name, child: column });
+    const a = present.entries.get(key);
+    const b = wanted.entries.get(key);
+    return then[at] === column && a !== undefined && b !== undefined && propertiesThatDiffer(a, b).length === 0;
+  });
 }
 
 /** Tables whose common columns stand in another order on the two sides. */

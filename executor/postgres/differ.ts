@@ -1,6 +1,7 @@
 import { type Action, type FactBase, plan, type StableId } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
-import { displayName, quoteIdent } from "./quote.ts";
+import { displayName } from "./quote.ts";
+import { hoistEnumValues, replaceViewsInPlace, withoutOwnerGrants, withoutOwnNoise } from "./rewrite.ts";
 import type { ServerFacts } from "./server.ts";
 import { messageOf } from "./session.ts";
 import { differOptions } from "./view.ts";
@@ -20,12 +21,28 @@ export interface Step {
   readonly tables: readonly string[];
 }
 
-/**
- * The statements that turn one database into another, in an order the server accepts.
- * @throws Refused `needs_written_migration` where the differ knows a change that PostgreSQL cannot make in place
- */
-export function planSteps(from: FactBase, to: FactBase, server: ServerFacts): readonly Step[] {
-  return tidy(hoistEnumValues(differ(from, to, server)), server.user).map(stepOf);
+/** The statements that turn one database into another, in an order the server accepts. */
+export interface Planned {
+  readonly steps: readonly Step[];
+  /** The same without dropping views that can be replaced in place; to be tried first, the proof tells whether it works. */
+  readonly gentler: readonly Step[] | undefined;
+}
+
+export interface DifferInput {
+  readonly from: FactBase;
+  readonly to: FactBase;
+  readonly server: ServerFacts;
+  /** Whether a view's columns allow it to be replaced in place. */
+  readonly canReplace: (schema: string, name: string) => boolean;
+}
+
+/** @throws Refused `needs_written_migration` where the differ knows a change that PostgreSQL cannot make in place */
+export function planSteps({ from, to, server, canReplace }: DifferInput): Planned {
+  const actions = hoistEnumValues(differ(from, to, server));
+  const finish = (some: readonly Action[]): readonly Step[] =>
+    withoutOwnNoise(withoutOwnerGrants(some, from, to), server.user).map(stepOf);
+  const gentler = replaceViewsInPlace(actions, from, to, canReplace);
+  return { steps: finish(actions), gentler: gentler === undefined ? undefined : finish(gentler) };
 }
 
 /** The statements that build a structure in an empty database, owners spelled out, run by an administrator. */
@@ -43,44 +60,6 @@ function differ(from: FactBase, to: FactBase, server: ServerFacts): readonly Act
       `the change cannot be planned: ${sentence}; change it by a written migration`,
     );
   }
-}
-
-/**
- * A new enum value is usable only after a commit, and the differ may place a default that uses it before the value. Values that
- * depend on nothing this plan creates come first.
- */
-function hoistEnumValues(actions: readonly Action[]): readonly Action[] {
-  const created = new Set(actions.flatMap((a) => a.produces).map(key));
-  const first = (a: Action): boolean =>
-    a.transactionality === "commitBoundaryAfter" && !a.consumes.some((id) => created.has(key(id)));
-  return [...actions.filter(first), ...actions.filter((a) => !first(a))];
-}
-
-const key = (id: StableId): string => JSON.stringify(id);
-
-/**
- * What this plan itself creates already belongs to the role that runs it, and a routine it creates replaces none: saying so again
- * would only make every plan look like a change of privileges.
- */
-function tidy(actions: readonly Action[], user: string): readonly Action[] {
-  const created = new Set(actions.flatMap((a) => a.produces).map(key));
-  const ownerClause = ` OWNER TO ${quoteIdent(user)}`;
-  const authorization = ` AUTHORIZATION ${quoteIdent(user)}`;
-  const redundant = (a: Action): boolean =>
-    a.produces.length === 0 &&
-    a.destroys.length === 0 &&
-    a.sql.endsWith(ownerClause) &&
-    a.consumes.some((id) => id.kind !== "role" && created.has(key(id)));
-  return actions
-    .filter((a) => !redundant(a))
-    .map((a) => {
-      if (a.verb !== "create") return a;
-      const sql =
-        a.sql.startsWith("CREATE SCHEMA ") && a.sql.endsWith(authorization)
-          ? a.sql.slice(0, -authorization.length)
-          : a.sql;
-      return { ...a, sql: sql.replace(/^CREATE OR REPLACE (FUNCTION|PROCEDURE) /, "CREATE $1 ") };
-    });
 }
 
 function stepOf(action: Action): Step {

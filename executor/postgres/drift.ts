@@ -1,4 +1,5 @@
 import { columnOrderFindings, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
+import { settle, spelledLike } from "./clone.ts";
 import { type CompareInput, withComparison } from "./compare.ts";
 
 export type DriftSeverity = "safe" | "info" | "warning" | "error" | "destructive";
@@ -24,7 +25,9 @@ const ORDER: readonly DriftSeverity[] = ["safe", "info", "warning", "error", "de
 
 /** Compares the target with the desired schema; changes and plans nothing. */
 export function driftOf(input: CompareInput): Promise<DriftResult> {
-  return withComparison(input, async ({ target, desired, server }) => {
+  return withComparison(input, async ({ target, desired: declared, server, scratch }) => {
+    const same = compareCatalogs(target.catalog, declared.catalog).length === 0;
+    const desired = same ? declared : spelledLike(target, await settle(scratch, declared, server, input.exclusion));
     const byCategory = new Map<string, { names: string[]; severity: DriftSeverity }>();
     for (const difference of compareCatalogs(target.catalog, desired.catalog)) {
       const { category, severity } = categoryOf(difference);

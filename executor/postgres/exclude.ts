@@ -15,6 +15,9 @@ export interface Exclusion {
   matches(address: Address): boolean;
 }
 
+/** Excludes nothing. */
+export const NO_EXCLUSION: Exclusion = { selectors: [], matches: () => false };
+
 /** Kinds a selector's `[type=…]` may name. */
 const TYPES: ReadonlySet<string> = new Set([
   "schema",

@@ -62,11 +62,14 @@ export function segmentsOf(statements: readonly Executable[], mode: TransactionM
   return segments;
 }
 
-/** Settings each statement runs under: names are written in full, bodies were checked on the scratch server. */
+/**
+ * Settings each statement runs under: those the schema was loaded with on the scratch server. The statements write names in full,
+ * but routine bodies that a statement runs (a generated column, an index) need not.
+ */
 function settings(lockTimeoutMs: number, local: boolean): string {
   const set = local ? "SET LOCAL" : "SET";
   return [
-    `${set} search_path = pg_catalog`,
+    `${set} search_path = public`,
     `${set} check_function_bodies = off`,
     `${set} standard_conforming_strings = on`,
     `${set} lock_timeout = ${Math.max(0, Math.floor(lockTimeoutMs))}`,

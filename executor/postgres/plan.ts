@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { plan } from "@supabase/pg-delta";
 import { encodePlan, type PlanDocument } from "../../sql/index.ts";
 import { Refused } from "../contract.ts";
-import { columnOrderFindings, compareCatalogs } from "./catalog.ts";
+import { columnOrderFindings, compareCatalogs, viewCanBeReplaced } from "./catalog.ts";
 import { classifySteps } from "./classes.ts";
+import { type Desired, settle, spelledLike } from "./clone.ts";
 import { type CompareInput, type Comparison, withComparison } from "./compare.ts";
 import { planSteps, type Step } from "./differ.ts";
 import { fillByDump } from "./dump.ts";
 import type { TransactionMode } from "./execute.ts";
 import { holdFence } from "./protect.ts";
 import { provenSteps } from "./prove.ts";
-import { fingerprint } from "./view.ts";
+import type { ServerFacts } from "./server.ts";
+import { differOptions, fingerprint, type View } from "./view.ts";
 
 export interface PlanInput extends CompareInput {
   readonly protectedTables: readonly string[];
@@ -36,41 +39,76 @@ export interface PlanResult {
  */
 export function planSchema(input: PlanInput): Promise<PlanResult> {
   return withComparison(input, async (comparison) => {
-    const { target, desired, server, parser } = comparison;
-    const columnOrder = columnOrderFindings(target.catalog, desired.catalog);
-    const found = { columnOrder, serverVersionNum: server.versionNum };
-    const planned = planSteps(target.facts, desired.facts, server);
-    if (planned.length === 0 && compareCatalogs(target.catalog, desired.catalog).length === 0) {
-      return { outcome: "no-changes", ...found };
-    }
-    holdFence(parser, planned, input.protectedTables);
-    const steps = await prove(comparison, planned, input);
-    if (steps.length === 0) return { outcome: "no-changes", ...found };
+    const { target, server, parser } = comparison;
+    const declared = comparison.desired;
+    const found = {
+      columnOrder: columnOrderFindings(target.catalog, declared.catalog),
+      serverVersionNum: server.versionNum,
+    };
+    if (isSame(target, declared, server)) return { outcome: "no-changes", ...found };
+    const desired = await settle(comparison.scratch, declared, server, input.exclusion);
+    const wanted = spelledLike(target, desired);
+    if (isSame(target, wanted, server)) return { outcome: "no-changes", ...found };
+    const steps = await prove(comparison, desired, wanted, input);
     holdFence(parser, steps, input.protectedTables);
     refuseBoundaries(steps, input.mode);
-    const document = documentOf(comparison, steps, input);
+    const document = documentOf(comparison, wanted, steps, input);
     const encoded = encodePlan(document);
-    if ("error" in encoded)
+    if ("error" in encoded) {
       throw new Refused(encoded.error.code, `${encoded.error.message}; split the schema over several resources`);
+    }
     writeFileSync(input.output, encoded.bytes, { mode: 0o600 });
     const digest = `sha256:${createHash("sha256").update(encoded.bytes).digest("hex")}`;
     return { outcome: "changes", plan: document, digest, ...found };
   });
 }
 
-async function prove(comparison: Comparison, steps: readonly Step[], input: PlanInput): Promise<readonly Step[]> {
-  const { target, desired, server, scratch } = comparison;
-  const clone = await scratch.openDatabase();
-  const { dumpBinary } = input;
-  return provenSteps({
-    clone,
-    target,
-    desired,
+/** Neither reader sees a difference. */
+function isSame(target: View, wanted: View, server: ServerFacts): boolean {
+  return (
+    compareCatalogs(target.catalog, wanted.catalog).length === 0 &&
+    plan(target.facts, wanted.facts, differOptions(server)).actions.length === 0
+  );
+}
+
+const PROOF_FAILURES: ReadonlySet<string> = new Set(["plan_fails_on_clone", "not_managed", "plan_not_stable"]);
+
+/** Proves the gentler plan where there is one; what cannot be proven gives way to the plain plan. */
+async function prove(
+  comparison: Comparison,
+  desired: Desired,
+  wanted: View,
+  input: PlanInput,
+): Promise<readonly Step[]> {
+  const { target, server, scratch, parser } = comparison;
+  const { dumpBinary, exclusion } = input;
+  const { steps, gentler } = planSteps({
+    from: target.facts,
+    to: wanted.facts,
     server,
-    steps,
-    exclusion: input.exclusion,
-    ...(dumpBinary === undefined ? {} : { fill: fillByDump(dumpBinary, input.target, input.stop.signal) }),
+    canReplace: (schema, name) => viewCanBeReplaced(target.catalog, wanted.catalog, schema, name),
   });
+  holdFence(parser, gentler ?? steps, input.protectedTables);
+  const fill = dumpBinary === undefined ? undefined : fillByDump(dumpBinary, input.target, input.stop.signal);
+  const attempt = async (some: readonly Step[]): Promise<readonly Step[]> => {
+    const clone = await scratch.openDatabase();
+    return provenSteps({
+      clone,
+      target,
+      desired,
+      server,
+      steps: some,
+      exclusion,
+      ...(fill === undefined ? {} : { fill }),
+    });
+  };
+  if (gentler === undefined) return attempt(steps);
+  try {
+    return await attempt(gentler);
+  } catch (error) {
+    if (error instanceof Refused && PROOF_FAILURES.has(error.refusal.code)) return attempt(steps);
+    throw error;
+  }
 }
 
 /** One transaction for the whole plan cannot be promised where a statement has to be committed before the next. */
@@ -85,7 +123,8 @@ function refuseBoundaries(steps: readonly Step[], mode: TransactionMode): void {
 }
 
 function documentOf(
-  { parser, target, desired, server }: Comparison,
+  { parser, target, server }: Comparison,
+  desired: View,
   steps: readonly Step[],
   input: PlanInput,
 ): PlanDocument {
