@@ -11,6 +11,8 @@ export const limits = {
   messageLength: 1024,
   /** How often the certificate's files are looked at. */
   certificateIntervalMs: 5_000,
+  /** How long a listener whose certificate was replaced goes on, asking each client to connect anew. */
+  retireMs: 2_000,
   /** How long requests of the old listener may take to end after the certificate was swapped. */
   drainMs: 10_000,
   /** From SIGTERM to closing the listener: endpoints and kube-proxy need that long to send nothing new. */

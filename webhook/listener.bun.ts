@@ -20,7 +20,7 @@ interface Running {
 
 /**
  * A TLS listener whose certificate can be replaced. Bun's `reload` keeps the old certificate, so a second server takes the
- * same port (`reusePort`), then the first one stops: it answers what it has with `Connection: close` and ends.
+ * same port (`reusePort`); the first answers with `Connection: close` for a while, then ends.
  */
 export class TlsListener {
   readonly #address: Address;
@@ -28,9 +28,17 @@ export class TlsListener {
   #running: Running | undefined;
   readonly #retiring = new Set<Promise<void>>();
 
-  constructor(address: Address, handler: Handler) {
+  readonly #retireMs: number;
+
+  constructor(address: Address, handler: Handler, retireMs: number = limits.retireMs) {
     this.#address = address;
     this.#handler = handler;
+    this.#retireMs = retireMs;
+  }
+
+  /** How many listeners whose certificate was replaced have not ended yet. */
+  get retiring(): number {
+    return this.#retiring.size;
   }
 
   /** The port that is bound, or undefined before the first certificate. */
@@ -42,14 +50,14 @@ export class TlsListener {
   use(pair: TlsPair): void {
     const before = this.#running;
     this.#running = this.#start(pair, before?.server.port ?? this.#address.port);
-    if (before !== undefined) this.#retire(before);
+    if (before !== undefined) this.#retire(before, this.#retireMs);
   }
 
   /** Takes no new connection and ends when the open requests have ended, at the latest after the drain time. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    if (running !== undefined) this.#retire(running);
+    if (running !== undefined) this.#retire(running, 0);
     await Promise.all(this.#retiring);
   }
 
@@ -76,22 +84,24 @@ export class TlsListener {
     };
   }
 
-  #retire(running: Running): void {
+  #retire(running: Running, goOnMs: number): void {
     running.retire();
-    const ended = ending(running.server).finally(() => this.#retiring.delete(ended));
+    const ended = ending(running.server, goOnMs).finally(() => this.#retiring.delete(ended));
     this.#retiring.add(ended);
   }
 }
 
-async function ending(server: ReturnType<typeof Bun.serve>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limits.drainMs);
-  });
-  await Promise.race([server.stop(), late]);
-  clearTimeout(timer);
+/**
+ * A retired server goes on for a while and asks every client to leave; closing at once would reset the requests that are
+ * just arriving on kept connections.
+ */
+async function ending(server: ReturnType<typeof Bun.serve>, goOnMs: number): Promise<void> {
+  await pause(goOnMs);
+  await Promise.race([server.stop(), pause(limits.drainMs)]);
   await server.stop(true);
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A plain HTTP listener for probes and metrics. */
 export function servePlain(address: Address, handler: Handler): { readonly port: number; stop(): Promise<void> } {
