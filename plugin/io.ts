@@ -1,0 +1,44 @@
+/** What the plugin touches of the outside: streams, terminal, clock and randomness. Created once in `main`. */
+import { createInterface } from "node:readline/promises";
+import { realPorts } from "../kube/index.ts";
+import { limits } from "./limits.ts";
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether standard output is a terminal; decides about colour and escaping. */
+  readonly outputIsTerminal: boolean;
+  /** Whether a person can be asked. */
+  readonly canAsk: boolean;
+  stdout(text: string): void;
+  stderr(text: string): void;
+  /** Asks on standard error and reads one line of standard input. */
+  ask(question: string): Promise<string>;
+  nowMs(): number;
+  monotonicMs(): number;
+  random(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+/** The process's own streams and clock. */
+export function processIo(): Io {
+  const ports = realPorts();
+  return {
+    env: process.env,
+    outputIsTerminal: process.stdout.isTTY === true,
+    canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    ask: async (question) => {
+      const lines = createInterface({ input: process.stdin, output: process.stderr });
+      try {
+        return (await lines.question(question)).slice(0, limits.answerBytesMax).trim();
+      } finally {
+        lines.close();
+      }
+    },
+    nowMs: () => Date.now(),
+    monotonicMs: ports.monotonicMs,
+    random: ports.random,
+    sleep: (ms) => ports.sleep(ms),
+  };
+}

@@ -1,0 +1,185 @@
+/** `kubectl ptah`: the path of a database change from the command line, under the user's own rights. */
+import { Command, CommanderError, Option } from "commander";
+import { approve } from "./approve.ts";
+import { explain } from "./explain.ts";
+import { EXIT, type ExitCode, failureOf } from "./failure.ts";
+import { type Io, processIo } from "./io.ts";
+import { printJournal } from "./journal.ts";
+import { limits } from "./limits.ts";
+import { type PlanOutput, printPlan } from "./plan.ts";
+import { refresh } from "./refresh.ts";
+import { printSchema, printSchemas } from "./schemaview.ts";
+import { durationFlag, openSession, type Session, type SharedFlags, schemaName } from "./session.ts";
+import { settle } from "./settle.ts";
+import { versionText } from "./version.ts";
+import { waitFor } from "./wait.ts";
+
+interface Flags extends SharedFlags {
+  readonly output: PlanOutput;
+  readonly allNamespaces?: boolean;
+  readonly current?: boolean;
+  readonly applied?: boolean;
+  readonly yes?: boolean;
+  readonly wait?: boolean;
+  readonly for?: string;
+  readonly waitTimeout?: string;
+}
+
+type Handler = (name: string | undefined, flags: Flags) => Promise<ExitCode>;
+
+/**
+ * Runs one command.
+ * @param argv the arguments after the executable's name
+ * @returns 0 printed or done, 1 could not read, verify or do it, 2 wrong usage, 3 nothing stored to print
+ */
+export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
+  const ended: { code: number } = { code: EXIT.printed };
+  const program = commands(io, async (run) => {
+    ended.code = await run();
+  });
+  try {
+    if (argv.length === 0) {
+      io.stderr(program.helpInformation());
+      return EXIT.usage;
+    }
+    await program.parseAsync(argv, { from: "user" });
+    return ended.code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.printed : EXIT.usage;
+    const failure = failureOf(error);
+    io.stderr(`kubectl-ptah: ${failure.message}\n`);
+    return failure.exit;
+  }
+}
+
+function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>): Command {
+  const program = shared(new Command("kubectl-ptah"))
+    .usage("COMMAND [flags]")
+    .version(versionText("text").trimEnd(), "--version", "version of this plugin")
+    .description("Read, approve and follow database changes. Uses your own rights; reads no Secret and no database.")
+    .helpCommand("help [command]", "help for a command")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout(text),
+      writeErr: (text) => io.stderr(text.replace(/^error: /, "kubectl-ptah: ")),
+    });
+  const add = (signature: string, description: string, handler: Handler): Command => {
+    return program
+      .command(signature)
+      .description(description)
+      .action((name: string | undefined, _: Flags, command: Command) =>
+        ends(() => handler(name, command.optsWithGlobals<Flags>())),
+      );
+  };
+  clusterCommands(io, add);
+  output(
+    add("explain [reason]", "what a condition reason or Event means and what to do", async (word, flags) => {
+      return explain(io, word, textOrJson(flags));
+    }),
+  );
+  output(program.command("version").description("version of this plugin")).action((flags: Flags) =>
+    ends(async () => {
+      io.stdout(versionText(flags.output));
+      return EXIT.printed;
+    }),
+  );
+  return program;
+}
+
+type Add = (signature: string, description: string, handler: Handler) => Command;
+
+function clusterCommands(io: Io, add: Add): void {
+  const on = (act: (session: Session, name: string, flags: Flags) => Promise<ExitCode>): Handler => {
+    return async (argument, flags) => {
+      const name = schemaName(argument ?? "");
+      return act(await openSession(io, flags), name, flags);
+    };
+  };
+  output(
+    shared(
+      add(
+        "schema [name]",
+        "where a schema is and what to do next; without a name, all of them",
+        async (argument, flags) => {
+          if (argument === undefined)
+            return printSchemas(await openSession(io, flags), flags.allNamespaces === true, textOrJson(flags));
+          return on((session, name) => printSchema(session, name, textOrJson(flags)))(argument, flags);
+        },
+      ),
+    ),
+  ).option("-A, --all-namespaces", "schemas of every namespace");
+  shared(add("plan <name>", "the plan that stands: what would run, with class and reason of each statement", on(plan)))
+    .addOption(
+      new Option("-o, --output <format>", "how it is printed").choices(["text", "sql", "json"]).default("text"),
+    )
+    .addOption(new Option("--current", "the plan that stands (default)").conflicts("applied"))
+    .option("--applied", "the plan that the last proved Apply ran");
+  waiting(
+    shared(add("approve <name>", "show the plan that waits, ask, and approve exactly that plan", on(approveCommand))),
+  )
+    .option("-y, --yes", "do not ask")
+    .option("--wait", "wait until a fresh read has proved it");
+  waiting(shared(add("wait <name>", "wait until a schema is in sync, or somebody has to act", on(waitCommand)))).option(
+    "--for <phase>",
+    "wait for this phase instead",
+  );
+  waiting(shared(add("refresh <name>", "ask for a read of the database now", on(refreshCommand)))).option(
+    "--wait",
+    "wait until that read has ended",
+  );
+  output(
+    shared(
+      add(
+        "journal <name>",
+        "what happened to a schema",
+        on((session, name, flags) => printJournal(session, name, textOrJson(flags))),
+      ),
+    ),
+  );
+  waiting(
+    shared(
+      add("settle <name>", "end the record of an Apply that no reading can settle, on your word", on(settleCommand)),
+    ),
+  )
+    .option("-y, --yes", "do not ask")
+    .option("--wait", "wait until the record is ended");
+}
+
+const waitMsOf = (flags: Flags): number => durationFlag("--wait-timeout", flags.waitTimeout, limits.waitMs);
+
+const plan = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
+  printPlan(session, name, flags.applied === true ? "applied" : "current", flags.output);
+
+const approveCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
+  approve(session, name, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+
+const waitCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
+  waitFor(session, name, flags.for, waitMsOf(flags));
+
+const refreshCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
+  refresh(session, name, flags.wait === true, waitMsOf(flags));
+
+const settleCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
+  settle(session, name, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+
+function shared(command: Command): Command {
+  return command
+    .option("-n, --namespace <name>", "namespace; default: the context's own")
+    .option("--kubeconfig <file>", "kubeconfig to use; default: KUBECONFIG, then ~/.kube/config")
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--timeout <duration>", "longest time one call to the API server may take (default 30s)");
+}
+
+function waiting(command: Command): Command {
+  return command.option("--wait-timeout <duration>", "longest time to wait as a whole (default 15m)");
+}
+
+function output(command: Command): Command {
+  return command.addOption(
+    new Option("-o, --output <format>", "how it is printed").choices(["text", "json"]).default("text"),
+  );
+}
+
+function textOrJson(flags: Flags): "text" | "json" {
+  return flags.output === "json" ? "json" : "text";
+}

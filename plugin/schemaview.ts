@@ -1,0 +1,172 @@
+/** `kubectl ptah schema`: where a schema is, what it waits for and what to do next. */
+import type { Condition } from "../crds/common.ts";
+import type { PtahSchema } from "../crds/ptahschema.ts";
+import { explainReason } from "../crds/reasons.ts";
+import { type Custom, custom } from "../kube/index.ts";
+import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
+import { limits } from "./limits.ts";
+import { readSchema, type Session } from "./session.ts";
+import { type Colors, field, instant, span, table, visible } from "./text.ts";
+
+type Schema = Custom<PtahSchema>;
+
+export const conditionOf = (schema: Schema, type: string): Condition | undefined =>
+  schema.status?.conditions?.find((condition) => condition.type === type);
+
+/** Prints one schema. */
+export async function printSchema(session: Session, name: string, output: "text" | "json"): Promise<ExitCode> {
+  const schema = await readSchema(session, name);
+  const text = output === "json" ? jsonOf(schema) : `${schemaLines(schema, session.colors).join("\n")}\n`;
+  session.io.stdout(text);
+  return EXIT.printed;
+}
+
+function schemaLines(schema: Schema, colors: Colors): string[] {
+  const { spec, status, metadata } = schema;
+  const ready = conditionOf(schema, "Ready");
+  return [
+    ...field("Schema", `${metadata.namespace ?? ""}/${metadata.name}`),
+    ...field("Phase", phaseOf(schema, colors)),
+    ...field("Ready", ready === undefined ? "not judged yet" : `${ready.status} (${ready.reason})`),
+    ...field("Engine", engineOf(schema)),
+    ...field("Policy", `apply ${spec.policy.apply}${spec.policy.allowDestructive ? ", destructive allowed" : ""}`),
+    ...field("Source", status?.source === undefined ? undefined : visible(status.source.requestedReference)),
+    ...field("Content", status?.source?.contentDigest),
+    ...field("Last read", instant(status?.target?.lastObservedAt)),
+    ...field("Next read", instant(status?.nextReconciliationTime)),
+    ...field("Operation", operationOf(schema)),
+    ...field("Plan", planOf(schema)),
+    ...field("Applied", appliedOf(schema)),
+    ...field("Unsettled", unsettledOf(schema)),
+    ...conditionLines(schema),
+    ...nextLines(ready, metadata.name),
+  ];
+}
+
+function phaseOf(schema: Schema, colors: Colors): string {
+  const { status, metadata, spec } = schema;
+  const phase = status?.phase ?? "not seen by a manager yet";
+  const stale = (status?.observedGeneration ?? -1) !== metadata.generation ? " (of an earlier spec)" : "";
+  const paint = phase === "InSync" ? colors.green : /Blocked|Failed/.test(phase) ? colors.red : colors.yellow;
+  return `${paint(phase)}${stale}${spec.suspend && phase !== "Suspended" ? " (suspending)" : ""}`;
+}
+
+function engineOf(schema: Schema): string {
+  const version = schema.status?.target?.serverVersion;
+  return version === undefined ? schema.spec.target.engine : `${schema.spec.target.engine} ${visible(version)}`;
+}
+
+function operationOf(schema: Schema): string | undefined {
+  const claim = schema.status?.activeOperation;
+  return claim && `${claim.type} (Job ${claim.jobName}, attempt ${claim.attempt}, since ${instant(claim.startedAt)})`;
+}
+
+function planOf(schema: Schema): string | undefined {
+  const plan = schema.status?.plan;
+  if (plan === undefined) return undefined;
+  const words = [
+    `${plan.statementCount} statement${plan.statementCount === 1 ? "" : "s"}`,
+    ...(plan.destructive ? ["destructive"] : []),
+    ...((plan.privilegeChanges ?? []).length > 0 ? ["changes privileges"] : []),
+  ];
+  return `${plan.name} (${words.join(", ")})`;
+}
+
+function appliedOf(schema: Schema): string | undefined {
+  const applied = schema.status?.applied;
+  return applied && `${applied.planRef.name}, proved ${instant(applied.completedAt)}`;
+}
+
+function unsettledOf(schema: Schema): string | undefined {
+  const record = schema.status?.pendingObservation;
+  return record && `${record.outcome}, Job ${record.job.name}, recorded ${instant(record.recordedAt)}`;
+}
+
+function conditionLines(schema: Schema): string[] {
+  const shown = (schema.status?.conditions ?? []).filter((c) => c.status === "True" || c.type === "Ready");
+  if (shown.length === 0) return [];
+  const rows = shown.map((c) => [`  ${c.type}`, c.status, c.reason, visible(c.message).replaceAll("\n", " ")]);
+  return ["", "Conditions:", ...table(rows)];
+}
+
+/** The next command, from the table of reasons. */
+function nextLines(ready: Condition | undefined, name: string): string[] {
+  const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
+  if (entry === undefined) return [];
+  return ["", ...field("Who acts", entry.who), ...field("Next", entry.next.replaceAll("NAME", name))];
+}
+
+function jsonOf(schema: Schema): string {
+  const { status, metadata, spec } = schema;
+  const content = {
+    version: 1,
+    kind: "Schema",
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    generation: metadata.generation,
+    observedGeneration: status?.observedGeneration,
+    phase: status?.phase,
+    suspended: spec.suspend,
+    policy: spec.policy,
+    source: status?.source,
+    target: status?.target,
+    operation: status?.activeOperation && {
+      type: status.activeOperation.type,
+      id: status.activeOperation.id,
+      jobName: status.activeOperation.jobName,
+      attempt: status.activeOperation.attempt,
+      startedAt: status.activeOperation.startedAt,
+    },
+    plan: status?.plan,
+    applied: status?.applied,
+    unsettled: status?.pendingObservation && {
+      operationID: status.pendingObservation.operationID,
+      outcome: status.pendingObservation.outcome,
+      jobName: status.pendingObservation.job.name,
+      recordedAt: status.pendingObservation.recordedAt,
+    },
+    nextReconciliationTime: status?.nextReconciliationTime,
+    conditions: status?.conditions ?? [],
+  };
+  return `${JSON.stringify(content, undefined, 2)}\n`;
+}
+
+/** Prints every schema of a namespace, or of all of them. */
+export async function printSchemas(session: Session, all: boolean, output: "text" | "json"): Promise<ExitCode> {
+  const selection = all ? {} : { namespace: session.namespace };
+  const options = { timeoutMs: session.requestMs, itemsMax: limits.listMax };
+  const { items } = await session.client.list(custom.PtahSchema.typed, selection, options);
+  if (output === "json") {
+    session.io.stdout(
+      `${JSON.stringify({ version: 1, kind: "SchemaList", items: items.map(rowJson) }, undefined, 2)}\n`,
+    );
+    return EXIT.printed;
+  }
+  if (items.length === 0)
+    throw nothingStored(`there is no PtahSchema${all ? "" : ` in namespace ${session.namespace}`}`);
+  const rows = items.map((schema) => row(schema, all, session.io.nowMs()));
+  const head = [...(all ? ["NAMESPACE"] : []), "NAME", "PHASE", "REASON", "NEXT READ"];
+  session.io.stdout(`${table([head, ...rows]).join("\n")}\n`);
+  return EXIT.printed;
+}
+
+const rowJson = (schema: Schema) => ({
+  namespace: schema.metadata.namespace,
+  name: schema.metadata.name,
+  phase: schema.status?.phase,
+  reason: conditionOf(schema, "Ready")?.reason,
+  nextReconciliationTime: schema.status?.nextReconciliationTime,
+});
+
+function row(schema: Schema, all: boolean, nowMs: number): string[] {
+  const next = Date.parse(schema.status?.nextReconciliationTime ?? "");
+  const due = Number.isNaN(next) ? "" : next < nowMs ? `${span(nowMs - next)} overdue` : `in ${span(next - nowMs)}`;
+  return [
+    ...(all ? [schema.metadata.namespace ?? ""] : []),
+    schema.metadata.name,
+    schema.status?.phase ?? "",
+    conditionOf(schema, "Ready")?.reason ?? "",
+    due,
+  ];
+}
