@@ -10,6 +10,8 @@ const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
   schema: () => import("./executor/main.ts"),
   version: () => import("./executor/main.ts"),
   runner: () => import("./runner/main.ts"),
+  certs: () => import("./certs/main.ts"),
+  webhook: () => import("./webhook/main.ts"),
 };
 
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */
