@@ -2,7 +2,7 @@
  * Undoes a cluster: its containers, their shims, mounts, network namespaces, packet rules, bridge and control groups.
  * Works from what is found on the machine, so that it also cleans after a crash of everything.
  */
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { runCommand } from "../command.ts";
 import { LIMITS } from "../limits.ts";
@@ -37,6 +37,7 @@ export async function removeCluster(layout: Layout, hasNode: boolean): Promise<v
     await removeBridge();
     removeControlGroups();
     removeNetworkResults();
+    removeLogLinks(layout);
   }
   assertNothingMounted(layout.stateDir);
   const volatile = [layout.pki, layout.config, layout.run, layout.etcd, layout.kubelet, layout.podLogs];
@@ -154,5 +155,15 @@ function removeNetworkResults(): void {
   if (!existsSync(directory)) return;
   for (const name of readdirSync(directory)) {
     if (name.startsWith(`${NETWORK.cniName}-`)) rmSync(join(directory, name), { force: true });
+  }
+}
+
+/** The kubelet links every container's log from a directory of the system. */
+function removeLogLinks(layout: Layout): void {
+  const directory = "/var/log/containers";
+  if (!existsSync(directory)) return;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isSymbolicLink() && readlinkSync(path).startsWith(`${layout.podLogs}/`)) rmSync(path, { force: true });
   }
 }
