@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mustRun } from "../command.ts";
 import { LIMITS } from "../limits.ts";
 import type { Progress } from "../progress.ts";
@@ -14,6 +15,9 @@ export async function loadIntoContainerd(
   images: readonly ImageArchive[],
   progress: Progress,
 ): Promise<void> {
+  if (!existsSync(layout.containerdSocket)) {
+    throw new Error("the cluster is not running, so there is no node to load images into: run up first");
+  }
   const ctr = (...args: string[]) =>
     mustRun("ctr", ["--address", layout.containerdSocket, "--namespace", "k8s.io", ...args], {
       timeoutMs: LIMITS.imageLoadMs,
