@@ -12,6 +12,7 @@ const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
   runner: () => import("./runner/main.ts"),
   certs: () => import("./certs/main.ts"),
   webhook: () => import("./webhook/main.ts"),
+  manager: () => import("./manager/main.ts"),
 };
 
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */

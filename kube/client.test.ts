@@ -176,6 +176,13 @@ describe("writing", () => {
     });
   });
 
+  test("another UID than the patch names is a conflict, as the API server words it", async () => {
+    const message = 'ConfigMap "files" is invalid: metadata.uid: Invalid value: "u": field is immutable';
+    const { client } = clientFor(() => json({ kind: "Status", reason: "Invalid", code: 422, message }, 422));
+    const error = await failure(client.patch(kinds.ConfigMap, at, { type: "merge", body: {}, uid: "u" }));
+    expect([error.code, error.committed]).toEqual(["Conflict", "no"]);
+  });
+
   test("a delete carries UID and version as preconditions", async () => {
     const { client, served } = clientFor(() => json({ kind: "Status" }));
     await client.delete(kinds.ConfigMap, at, { uid: "u", resourceVersion: "7" });

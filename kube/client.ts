@@ -205,7 +205,14 @@ export class KubeClient {
   async patch<T extends Stored>(kind: Kind<T>, at: At, patch: Patch, options: WriteOptions = {}): Promise<T> {
     const path = `${pathOf(kind, at, options.subresource)}${writeQuery(options)}`;
     const body = JSON.stringify(patch.type === "json" ? patch.body : conditional(patch));
-    return this.#write(kind, { method: "PATCH", path, body, contentType: PATCH_TYPES[patch.type] }, options);
+    try {
+      return await this.#write(kind, { method: "PATCH", path, body, contentType: PATCH_TYPES[patch.type] }, options);
+    } catch (error) {
+      // The API server calls another object's UID an invalid change of an immutable field; it is our precondition that failed.
+      if (patch.uid === undefined || !isKubeError(error, "Invalid") || !/metadata\.uid: /.test(error.message))
+        throw error;
+      throw new KubeError({ ...error, code: "Conflict" }, error.message, { cause: error });
+    }
   }
 
   /** Deletes an object under its preconditions. */

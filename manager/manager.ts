@@ -31,7 +31,8 @@ export interface ManagerOptions {
   readonly concurrency: number;
   readonly metricsBindAddress: string;
   readonly healthProbeBindAddress: string;
-  decide(view: View): Move;
+  /** Loads what deciding needs beyond a view (the SQL grammar), after readiness and before the first decision. */
+  prepareDecision(): Promise<(view: View) => Move>;
 }
 
 /** Why the manager ended: it was asked to, another leads, or it must not act on what is stored. */
@@ -48,6 +49,7 @@ export class Manager {
   readonly #election: Election;
   readonly #listening: Listening[] = [];
   #ready = false;
+  #decide: ((view: View) => Move) | undefined;
   #eventsDropped = 0;
 
   constructor(options: ManagerOptions) {
@@ -99,7 +101,10 @@ export class Manager {
       reader,
       results: this.#results,
       log,
-      decide: options.decide,
+      decide: (view: View): Move => {
+        if (this.#decide === undefined) throw new Error("a pass began before the decision was prepared");
+        return this.#decide(view);
+      },
       perform: (reading: Reading, move: Parameters<typeof perform>[2]) => perform(performing, reading, move),
       tell: (reading: Reading, move: Move) => this.#tell(reading, move),
       ended: (result: string) => this.#metrics.passEnded(result),
@@ -138,6 +143,7 @@ export class Manager {
       if (this.#newerStateFound()) return "newer_state";
       this.#ready = true;
       log.info({ resources: this.#caches.schemas.size }, "the caches are filled");
+      this.#decide = await options.prepareDecision();
       const leads = !options.leaderElect || (await this.#election.acquire(ender.signal));
       if (!leads) return "stopped";
       if (!options.leaderElect) this.#election.isLeader = true;

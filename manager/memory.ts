@@ -1,9 +1,5 @@
+import { leaseRecordKey } from "../lifecycle/obligations/realm.ts";
 import type { LeaseFacts, Memory } from "../lifecycle/view.ts";
-
-/** The record of a Lease whose standing still counts: who holds it, under which epoch, renewed when. */
-export function leaseRecord(lease: NonNullable<LeaseFacts["lease"]>): string {
-  return `${lease.holder} ${lease.epoch} ${lease.renewedAtMs}`;
-}
 
 interface Held {
   createFailed?: { readonly jobName: string; readonly code: string };
@@ -23,7 +19,7 @@ export class Memories {
       this.#leases.delete(facts.digest);
       return;
     }
-    const record = leaseRecord(facts.lease);
+    const record = leaseRecordKey(facts.lease);
     if (this.#leases.get(facts.digest)?.record !== record) {
       this.#leases.set(facts.digest, { record, sinceMonotonicMs: monotonicMs });
     }

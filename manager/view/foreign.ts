@@ -1,5 +1,6 @@
 import type { SchemaStatus } from "../../crds/status/index.ts";
 import { custom, type Job, type KubeClient, kinds, orAbsent, type Pod } from "../../kube/index.ts";
+import { attemptOfClaim, attemptOfRecord } from "../../lifecycle/attempt.ts";
 import type { Attempt, ForeignHolderFacts, LeaseOwner } from "../../lifecycle/view.ts";
 import { isPodOf, jobFacts, podFacts } from "./workloads.ts";
 
@@ -29,29 +30,10 @@ export async function readForeignHolder(
 }
 
 /** The claim or record whose Job it is, as both say it alike. */
-export function attemptOf(status: SchemaStatus, jobName: string): Attempt | null {
-  const { activeOperation: claim, pendingObservation: record } = status;
-  if (record !== undefined && record.job.name === jobName) {
-    return {
-      jobName,
-      jobUID: record.job.uid,
-      jobTerminal: record.job.terminal,
-      pods: record.pods ?? [],
-      podCount: record.podCount ?? 0,
-      executionNotAfter: record.executionNotAfter,
-      terminationGracePeriodSeconds: record.terminationGracePeriodSeconds,
-      uncertain: record.identityUncertain === true,
-      observeAfter: record.observeAfter,
-    };
-  }
-  if (claim === undefined || claim.jobName !== jobName) return null;
-  return {
-    jobName,
-    jobUID: claim.jobUID,
-    pods: claim.pods ?? [],
-    podCount: claim.podCount ?? 0,
-    executionNotAfter: claim.executionNotAfter,
-    terminationGracePeriodSeconds: claim.terminationGracePeriodSeconds,
-    uncertain: claim.dispatchStarted === true && claim.jobUID === undefined,
-  };
+function attemptOf(
+  { activeOperation: claim, pendingObservation: record }: SchemaStatus,
+  jobName: string,
+): Attempt | null {
+  if (record !== undefined && record.job.name === jobName) return attemptOfRecord(record);
+  return claim !== undefined && claim.jobName === jobName ? attemptOfClaim(claim) : null;
 }
