@@ -100,7 +100,7 @@ export function copySource(spec: OperationSpec, source: SourceSnapshot): Contain
  * Starts an empty PostgreSQL on a Unix socket and nothing else. Durability is off: the server lives as long as the Pod.
  * A restarted container begins anew, because half an initdb is no cluster.
  */
-const SCRATCH_SCRIPT = [
+export const SCRATCH_SCRIPT = [
   "set -eu",
   `PATH="/usr/lib/postgresql/$PTAH_SCRATCH_MAJOR/bin:/usr/local/bin:$PATH"`,
   "umask 077",

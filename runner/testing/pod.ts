@@ -12,7 +12,7 @@ import { type RunSummary, readSummary } from "../../workload/summary.ts";
 
 /** One operation Pod of a test: a directory with the volumes, and the runner as a process of its own. */
 const ROOT = join(import.meta.dirname, "..", "..");
-const RUN_LIMIT_MS = 30_000;
+const RUN_LIMIT_MS = 90_000;
 
 export const OPERATION_ID = `sha256:${"a".repeat(64)}`;
 export const REALM = `sha256:${"b".repeat(64)}`;
