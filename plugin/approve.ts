@@ -61,10 +61,10 @@ async function ask(session: Session, name: string, loaded: LoadedPlan): Promise<
   const { spec } = loaded.plan;
   const losing = spec.destructive || loaded.unrecordedDestructive;
   const target = `${session.namespace}/${name}`;
-  const count = `${spec.statementCount} statement${spec.statementCount === 1 ? "" : "s"}`;
+  const count = spec.statementCount === 1 ? "this statement" : `these ${spec.statementCount} statements`;
   const question = losing
-    ? `This plan may LOSE DATA. Run these ${count} on the database of ${target}?`
-    : `Run these ${count} on the database of ${target}?`;
+    ? `This plan may LOSE DATA. Run ${count} on the database of ${target}?`
+    : `Run ${count} on the database of ${target}?`;
   await confirm(session.io, question, losing ? name : "yes");
 }
 

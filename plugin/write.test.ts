@@ -1,0 +1,318 @@
+import { describe, expect, test } from "bun:test";
+import { refusal } from "../kube/testing.ts";
+import { digest, planDocument, run, type World, waitingWorld } from "./testing.ts";
+
+const REQUEST = "operator.ptah.run/read-requested-at";
+const SETTLED = "operator.ptah.run/settled-apply";
+const writes = (requests: readonly { method: string; path: string }[]) =>
+  requests
+    .filter((request) => request.method !== "GET")
+    .map((request) => `${request.method} ${request.path.split("/").at(-1)}`);
+const ready = (reason: string, status = "False") => ({
+  type: "Ready",
+  status,
+  reason,
+  message: "so it is",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+const annotationsOf = (world: World) => world.get("ptahschemas", "orders").metadata.annotations ?? {};
+
+describe("kubectl ptah approve", () => {
+  test("shows the plan, asks, and stores the three identifiers", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders"], { answers: ["yes"] });
+    expect(ran.stderr).toBe("");
+    expect(ran.code).toBe(0);
+    expect(ran.questions).toEqual(["Run this statement on the database of shop/orders? Type yes to go on: "]);
+    expect(ran.stdout).toContain('CREATE TABLE "orders" (id bigint);');
+    expect(ran.stdout).toEndWith(`approved: orders-qcaibaea for ptah-plan-${"a".repeat(24)}\n`);
+    const sent = JSON.parse(ran.requests.find((request) => request.method === "POST")?.body ?? "{}");
+    expect(sent.spec).toEqual({
+      schemaRef: { name: "orders", uid: "schema-uid" },
+      planRef: { name: `ptah-plan-${"a".repeat(24)}`, uid: "plan-uid" },
+      planFingerprint: digest("a"),
+    });
+  });
+
+  test("asks for the schema's name before a plan that may lose data", async () => {
+    const world = waitingWorld(planDocument([{ sql: "DROP TABLE t", severity: "destructive" }]));
+    const wrong = await run(world, ["approve", "orders"], { answers: ["yes"] });
+    expect(wrong.questions[0]).toContain("LOSE DATA");
+    expect([wrong.code, writes(wrong.requests)]).toEqual([1, []]);
+    const right = await run(world, ["approve", "orders"], { answers: ["orders"] });
+    expect([right.code, writes(right.requests)]).toEqual([0, ["POST ptahschemaapprovals"]]);
+  });
+
+  test("writes nothing when the answer is another, or nobody can be asked", async () => {
+    const no = await run(waitingWorld(), ["approve", "orders"], { answers: ["no"] });
+    expect([no.code, writes(no.requests)]).toEqual([1, []]);
+    expect(no.stderr).toContain("nothing was changed");
+    const nobody = await run(waitingWorld(), ["approve", "orders"]);
+    expect([nobody.code, writes(nobody.requests)]).toEqual([2, []]);
+    expect(nobody.stderr).toContain("--yes");
+  });
+
+  test("approves nothing when the plan was replaced while it was read", async () => {
+    const world = waitingWorld();
+    world.before = (request) => {
+      const reads = request.path.endsWith("ptahschemas/orders");
+      if (reads && world.all("seen").length === 1) {
+        const { plan } = world.get("ptahschemas", "orders")["status"] as { plan: object };
+        world.status({ plan: { ...plan, uid: "plan-2", fingerprint: digest("b") } });
+      }
+      if (reads) world.put("seen", { metadata: { name: String(world.all("seen").length), uid: "-" } });
+      return undefined;
+    };
+    const ran = await run(world, ["approve", "orders", "--yes"]);
+    expect([ran.code, writes(ran.requests)]).toEqual([1, []]);
+    expect(ran.stderr).toContain("the plan was replaced while it was read; nothing was approved");
+  });
+
+  test("approves nothing when no plan waits", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Blocked", conditions: [ready("PolicyBlocked")] });
+    const ran = await run(world, ["approve", "orders", "--yes"]);
+    expect([ran.code, ran.stdout, writes(ran.requests)]).toEqual([1, "", []]);
+    expect(ran.stderr).toContain("orders is Blocked (PolicyBlocked)");
+  });
+
+  test("says what admission said when it refuses", async () => {
+    const world = waitingWorld();
+    world.before = (request) => (request.method === "POST" ? refusal(403, "Forbidden") : undefined);
+    const ran = await run(world, ["approve", "orders", "--yes"]);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("kubectl-ptah: Forbidden it is");
+  });
+
+  test("reads back a create whose answer was lost instead of repeating it", async () => {
+    const world = waitingWorld();
+    world.before = (request) => {
+      if (request.method !== "POST") return undefined;
+      world.before = () => undefined;
+      world.answer(request);
+      return refusal(500, "InternalError");
+    };
+    const ran = await run(world, ["approve", "orders", "--yes"]);
+    expect(ran.code).toBe(0);
+    expect(world.all("ptahschemaapprovals")).toHaveLength(1);
+  });
+
+  const spent = (world: World) => {
+    const approval = world.all("ptahschemaapprovals")[0];
+    if (approval === undefined) throw new Error("nothing was approved");
+    const consumedBy = { operationID: digest("e"), jobName: "ptah-apply-orders-1", at: "2026-01-01T00:03:00Z" };
+    world.put("ptahschemaapprovals", { ...approval, status: { consumedBy } });
+  };
+  const applied = {
+    operationID: digest("e"),
+    planRef: { name: `ptah-plan-${"a".repeat(24)}`, uid: "plan-uid" },
+    planFingerprint: digest("a"),
+    coordinationDigest: digest("3"),
+    targetIdentityDigest: digest("4"),
+    executionBindingID: `v1-${"3".repeat(32)}`,
+    completedAt: "2026-01-01T00:05:00Z",
+  };
+
+  test("--wait ends well once a fresh read has proved the plan", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: (n) => {
+        if (n === 1) spent(world);
+        if (n === 2) world.status({ phase: "Applying", plan: undefined, conditions: [ready("OperationInProgress")] });
+        if (n === 3) world.status({ phase: "InSync", applied, conditions: [ready("InSync", "True")] });
+      },
+    });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toEndWith("orders is in sync: the plan was applied, and a fresh read proved it\n");
+    expect(ran.stderr).toBe(
+      "kubectl-ptah: orders: AwaitingApproval\nkubectl-ptah: orders: Applying\nkubectl-ptah: orders: InSync\n",
+    );
+  });
+
+  test("--wait tells a convergence nobody attributed from a proved Apply", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: () => {
+        spent(world);
+        world.status({ phase: "InSync", plan: undefined, conditions: [ready("ConvergedAfterUnknownOutcome", "True")] });
+      },
+    });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toContain("was not established");
+  });
+
+  test("--wait stops when the plan went stale before it ran", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: () => {
+        const approval = world.all("ptahschemaapprovals")[0];
+        const conditions = [{ ...ready("PlanNoLongerCurrent"), type: "Stale", status: "True" }];
+        if (approval !== undefined) world.put("ptahschemaapprovals", { ...approval, status: { conditions } });
+      },
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("nothing ran");
+  });
+
+  test("--wait stops when the plan ran and changes remain", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: () => {
+        spent(world);
+        const { plan } = world.get("ptahschemas", "orders")["status"] as { plan: object };
+        world.status({ plan: { ...plan, uid: "plan-2", fingerprint: digest("b") } });
+      },
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("the plan ran and changes remain; a new plan waits: kubectl ptah plan orders");
+  });
+});
+
+describe("kubectl ptah wait", () => {
+  test("ends well when the schema is in sync for its present generation", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "InSync", observedGeneration: 1, conditions: [ready("InSync", "True")] });
+    const ran = await run(world, ["wait", "orders"], { onSleep: () => world.status({ observedGeneration: 2 }) });
+    expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
+  });
+
+  test("stops where only a person moves it on, and says how", async () => {
+    const ran = await run(waitingWorld(), ["wait", "schema/orders"]);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain(
+      "orders is AwaitingApproval (AwaitingApproval): a plan waits Next: kubectl ptah approve orders",
+    );
+  });
+
+  test("waits for a phase where one is named", async () => {
+    expect((await run(waitingWorld(), ["wait", "orders", "--for", "awaitingapproval"])).code).toBe(0);
+  });
+
+  test("gives up in time and says where things stand", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Planning", conditions: [ready("OperationInProgress")] });
+    const ran = await run(world, ["wait", "orders", "--wait-timeout", "5s"]);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("gave up after 5s: orders is Planning (OperationInProgress)");
+  });
+
+  test("is not fooled by another object under the name, and ends when it is deleted", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Planning", conditions: [] });
+    const replace = () => {
+      const schema = world.get("ptahschemas", "orders");
+      world.put("ptahschemas", { ...schema, metadata: { ...schema.metadata, uid: "other" } });
+    };
+    const replaced = await run(world, ["wait", "orders"], { onSleep: replace });
+    expect([replaced.code, replaced.stderr]).toEqual([1, expect.stringContaining("replaced by another object")]);
+    const deleted = await run(world, ["wait", "orders"], { onSleep: () => world.drop("ptahschemas", "orders") });
+    expect(deleted.code).toBe(3);
+  });
+});
+
+describe("kubectl ptah refresh", () => {
+  const annotate = (world: World, value: string) => {
+    const schema = world.get("ptahschemas", "orders");
+    world.put("ptahschemas", { ...schema, metadata: { ...schema.metadata, annotations: { [REQUEST]: value } } });
+  };
+
+  test("asks with the present instant", async () => {
+    const world = waitingWorld();
+    const ran = await run(world, ["refresh", "schema/orders"]);
+    expect([ran.code, ran.stdout]).toEqual([0, `requested: ${REQUEST}=2026-01-01T00:10:00.000Z\n`]);
+    expect(annotationsOf(world)).toEqual({ [REQUEST]: "2026-01-01T00:10:00.000Z" });
+  });
+
+  test("asks later than any value held or answered, so that it is not taken for an answered one", async () => {
+    const world = waitingWorld();
+    annotate(world, "2026-01-01T00:20:00Z");
+    world.status({ lastReadRequest: "2026-01-01T00:30:00Z" });
+    await run(world, ["refresh", "orders"]);
+    expect(annotationsOf(world)).toEqual({ [REQUEST]: "2026-01-01T00:30:00.001Z" });
+    annotate(world, "no instant");
+    world.status({ lastReadRequest: digest("f") });
+    await run(world, ["refresh", "orders"]);
+    expect(annotationsOf(world)).toEqual({ [REQUEST]: "2026-01-01T00:10:00.000Z" });
+  });
+
+  test("tries again on the version that is stored now", async () => {
+    const world = waitingWorld();
+    world.before = (request) => {
+      if (request.method !== "PATCH") return undefined;
+      world.before = () => undefined;
+      return refusal(409, "Conflict");
+    };
+    const ran = await run(world, ["refresh", "orders"]);
+    expect([ran.code, writes(ran.requests)]).toEqual([0, ["PATCH orders", "PATCH orders"]]);
+  });
+
+  test("--wait ends when the read that the request started has ended", async () => {
+    const world = waitingWorld();
+    const steps: Record<number, object> = {
+      1: { lastReadRequest: "2026-01-01T00:10:00.000Z" },
+      2: { phase: "Observing", cycle: { startedAt: "2026-01-01T00:10:01Z", generation: 2, next: "Plan" } },
+      3: {
+        phase: "InSync",
+        cycle: { startedAt: "2026-01-01T00:10:01Z", generation: 2, endedAt: "2026-01-01T00:11:00Z" },
+      },
+    };
+    const ran = await run(world, ["refresh", "orders", "--wait"], { onSleep: (n) => world.status(steps[n] ?? {}) });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toEndWith("orders was read: InSync\n");
+  });
+
+  test("--wait stops where the request waits for somebody", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Suspended", conditions: [ready("Suspended")] });
+    const ran = await run(world, ["refresh", "orders", "--wait"]);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining("the request waits: orders is Suspended")]);
+  });
+});
+
+describe("kubectl ptah settle", () => {
+  const record = {
+    outcome: "OutcomeUnknown",
+    operationID: digest("e"),
+    generation: 2,
+    job: { name: "ptah-apply-orders-1" },
+    coordinationDigest: digest("3"),
+    leaseDurationSeconds: 960,
+    recordedAt: "2026-01-01T00:03:00Z",
+    observeAfter: "2026-01-01T00:19:00Z",
+  };
+
+  test("shows the record, asks for the schema's name, and names that very operation", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Blocked", pendingObservation: record });
+    const ran = await run(world, ["settle", "orders"], { answers: ["orders"] });
+    expect(ran.stderr).toBe("");
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toContain("Outcome:        OutcomeUnknown\nJob:            ptah-apply-orders-1\n");
+    expect(annotationsOf(world)).toEqual({ [SETTLED]: digest("e") });
+  });
+
+  test("settles nothing without a word, without a record, or when the record changed", async () => {
+    const world = waitingWorld();
+    expect((await run(world, ["settle", "orders", "--yes"])).code).toBe(3);
+    world.status({ pendingObservation: record });
+    expect((await run(world, ["settle", "orders"], { answers: ["yes"] })).code).toBe(1);
+    const first = { seen: false };
+    world.before = () => {
+      if (first.seen) world.status({ pendingObservation: { ...record, operationID: digest("d") } });
+      first.seen = true;
+      return undefined;
+    };
+    const ran = await run(world, ["settle", "orders", "--yes"]);
+    expect([ran.code, writes(ran.requests)]).toEqual([1, []]);
+    expect(annotationsOf(world)).toEqual({});
+  });
+
+  test("--wait ends when the record is gone", async () => {
+    const world = waitingWorld();
+    world.status({ phase: "Blocked", pendingObservation: record });
+    const ran = await run(world, ["settle", "orders", "--yes", "--wait"], {
+      onSleep: () => world.status({ pendingObservation: undefined, phase: "Pending" }),
+    });
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("is ended")]);
+  });
+});
