@@ -19,7 +19,9 @@ const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
 const OWN_VERB: ReadonlySet<string> = new Set(["schema", "version"]);
 
 /** The part played when the executable is called by this name (a link to it, as kubectl's plugin lookup wants). */
-const PARTS_BY_NAME: Readonly<Record<string, () => Promise<Part>>> = {};
+const PARTS_BY_NAME: Readonly<Record<string, () => Promise<Part>>> = {
+  "kubectl-ptah": () => import("./plugin/main.ts"),
+};
 
 const USAGE_ERROR = 2;
 
