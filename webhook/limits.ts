@@ -15,6 +15,7 @@ export const limits = {
   retireMs: 2_000,
   /** How long requests of the old listener may take to end after the certificate was swapped. */
   drainMs: 10_000,
+  drainStepMs: 20,
   /** From SIGTERM to closing the listener: endpoints and kube-proxy need that long to send nothing new. */
   lameDuckMs: 5_000,
   sourceFilesMax: 256,

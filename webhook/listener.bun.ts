@@ -15,6 +15,8 @@ export interface Address {
 
 interface Running {
   readonly server: ReturnType<typeof Bun.serve>;
+  /** Requests that were taken and not answered yet. */
+  open(): number;
   retire(): void;
 }
 
@@ -53,16 +55,22 @@ export class TlsListener {
     if (before !== undefined) this.#retire(before, this.#retireMs);
   }
 
-  /** Takes no new connection and ends when the open requests have ended, at the latest after the drain time. */
+  /** Goes on answering and asks every client to close its connection, so that few are left when the listener stops. */
+  leave(): void {
+    this.#running?.retire();
+  }
+
+  /** Ends when the open requests have ended, at the latest after the drain time. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    if (running !== undefined) this.#retire(running, 0);
-    await Promise.all(this.#retiring);
+    const drained = running === undefined ? undefined : drain(running);
+    await Promise.all([drained, ...this.#retiring]);
   }
 
   #start(pair: TlsPair, port: number): Running {
     let retiring = false;
+    let open = 0;
     const server = Bun.serve({
       hostname: this.#address.hostname,
       port,
@@ -70,14 +78,20 @@ export class TlsListener {
       maxRequestBodySize: limits.bodySizeBytes,
       tls: { cert: pair.certificate, key: pair.key },
       fetch: async (request) => {
-        const response = await this.#handler(request);
-        if (retiring) response.headers.set("connection", "close");
-        return response;
+        open += 1;
+        try {
+          const response = await this.#handler(request);
+          if (retiring) response.headers.set("connection", "close");
+          return response;
+        } finally {
+          open -= 1;
+        }
       },
       error: () => new Response("the webhook failed", { status: 500 }),
     });
     return {
       server,
+      open: () => open,
       retire: () => {
         retiring = true;
       },
@@ -99,6 +113,15 @@ async function ending(server: ReturnType<typeof Bun.serve>, goOnMs: number): Pro
   await pause(goOnMs);
   await Promise.race([server.stop(), pause(limits.drainMs)]);
   await server.stop(true);
+}
+
+/** Idle connections are kept by clients for minutes; only open requests are waited for. */
+async function drain(running: Running): Promise<void> {
+  running.retire();
+  for (let waitedMs = 0; running.open() > 0 && waitedMs < limits.drainMs; waitedMs += limits.drainStepMs) {
+    await pause(limits.drainStepMs);
+  }
+  await running.server.stop(true);
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -159,6 +159,7 @@ async function serve(flags: Flags, log: Log, stop: AbortSignal): Promise<void> {
   await keeper.follow(stop);
   // Requests go on arriving until every API server has seen that this replica is no longer ready.
   log.info({}, "stopping");
+  listener.leave();
   await ports.sleep(limits.lameDuckMs);
   await listener.stop();
   await Promise.all([probes.stop(), scrapes.stop()]);
