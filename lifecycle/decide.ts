@@ -77,10 +77,15 @@ function claimed(c: Context): Move | undefined {
  * @param tools digests and templates; `realTools` in the product
  */
 export function decide(view: View, tools: Tools): Move {
+  return decideWith(RULES, view, tools);
+}
+
+/** The decision by another table; how a model shows that a broken rule is caught. */
+export function decideWith(rules: readonly Rule[], view: View, tools: Tools): Move {
   const family = FAMILIES[view.family];
   if (family === undefined) return rest("0", "Unsupported");
   const c = contextOf(view, tools, family);
-  for (const rule of RULES) {
+  for (const rule of rules) {
     if (!rule.when(c)) continue;
     const move = rule.decide(c);
     if (move !== undefined) return move;

@@ -1,5 +1,8 @@
 /** Every bound and interval of the lifecycle in one place. Milliseconds and seconds as the names say. */
 
+/** Version of the stored-state contract this code writes and reads; a newer one is refused, never interpreted. */
+export const CONTROLLER_STATE_VERSION = 1;
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -75,7 +75,7 @@ function converged(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord |
   const unknownOutcome = record !== undefined && record.outcome !== "ApplySucceeded";
   const applied = record === undefined || unknownOutcome ? undefined : appliedOf(c, record);
   const standing = c.status.plan;
-  return ended(c, rule, claim, {
+  return ended(c, `${rule}/converged`, claim, {
     set: {
       ...(record === undefined ? {} : settled(c, record, "Reading")),
       ...(applied === undefined ? {} : { applied }),
@@ -201,7 +201,7 @@ function decided(
     // Applies that prove nothing are spaced, so that no loop of DDL runs.
     ...(record !== undefined && still !== undefined ? { retryNotBefore: retryAt(c) } : {}),
   };
-  return ended(c, rule, claim, {
+  return ended(c, `${rule}/decided`, claim, {
     set,
     cause: { at: "decided", verdict, statementCount: plan.statementCount },
     journal: entries(c, record, named, replaced, kept),

@@ -85,7 +85,7 @@ function planRefused(
   sentence: string,
 ): Move {
   const record = proofRecord(c, claim);
-  return ended(c, rule, claim, {
+  return ended(c, `${rule}/refusedPlan`, claim, {
     set: { plan: undefined, ...cycleEnded(c), ...(record === undefined ? {} : settled(c, record, "Reading")) },
     cause: { at: "planRefused", reason, sentence },
     ...(record === undefined ? {} : { journal: [verified(c, record, "DriftRemains")] }),
@@ -106,13 +106,13 @@ export function ended(c: Context, rule: RuleId, claim: Claim, change: Change): M
   if ("look" in lease) return lease.look;
   const set: Partial<Status> = { activeOperation: undefined, retryNotBefore: undefined };
   if (lease.release !== undefined) set.pendingLockRelease = lease.release;
-  return patch(c, `${rule}/${claim.type.toLowerCase()}`, { ...change, set: { ...set, ...change.set } });
+  return patch(c, rule, { ...change, set: { ...set, ...change.set } });
 }
 
 /** Another major than the claim counted on: what the server says is stored, and a new claim carries it. */
 function versionChanged(c: Context, rule: RuleId, claim: Claim, result: OperationResult): Move {
   const { serverVersion, serverMajor } = result;
-  return ended(c, rule, claim, {
+  return ended(c, `${rule}/version`, claim, {
     set: {
       target: { ...c.status.target, serverVersion, serverMajor },
       ...nextReading(c, claim, "Observe"),
@@ -126,7 +126,7 @@ function observed(c: Context, rule: RuleId, claim: Claim, result: OperationResul
   const proving = claim.proves !== undefined;
   const target = targetAfter(c, claim, result);
   const learnedOnly = result.driftReportDigest === undefined;
-  return ended(c, rule, claim, {
+  return ended(c, learnedOnly ? `${rule}/learned` : `${rule}/observed`, claim, {
     set: { target, ...nextReading(c, claim, learnedOnly ? "Observe" : "Plan") },
     cause: learnedOnly ? { at: "versionLearned", proving } : { at: "observed", proving },
     metrics: [

@@ -85,7 +85,7 @@ function reading(c: Context, rule: RuleId, claim: Claim, pod: PodFacts, notBefor
 
 /** A log that could not be read decides nothing; it is read again at a fixed short interval. */
 function failedRead(c: Context, rule: RuleId, claim: Claim, pod: PodFacts, readAtMs: number): Account {
-  const told = patchIfNew(c, `${rule}/unread`, {
+  const told = patchIfNew(c, `${rule}/unreadable`, {
     cause: {
       at: "resultUnread",
       sentence: `The log of Pod ${pod.name} cannot be read, so ${claim.type} has no account yet; it is read again. Deleting the Pod ends that.`,

@@ -43,7 +43,7 @@ export function releaseOfOwnLease(
 export function drop(c: Context, rule: RuleId, claim: Claim, change: Change): Move {
   const mark = c.resource.marks.mirror;
   if (claim.type === "Apply" && mark?.state === "read" && mark.mirror.operationID === claim.id) {
-    return patchMetadata(c, `${rule}/unmirror`, { annotations: { [annotation.unsettledApply]: null } });
+    return patchMetadata(c, "6/unmirror", { annotations: { [annotation.unsettledApply]: null } });
   }
   const lease = releaseOfOwnLease(c, rule, claim);
   if ("look" in lease) return lease.look;

@@ -14,7 +14,7 @@ type Lease = NonNullable<LeaseFacts["lease"]>;
 
 /** What identifies one unchanged record of a Lease; the shell remembers since when it has seen it. */
 export function leaseRecordKey(lease: Lease): string {
-  return `${lease.uid}|${lease.holder}|${lease.epoch}|${lease.renewedAtMs}`;
+  return `${lease.holder} ${lease.epoch} ${lease.renewedAtMs}`;
 }
 
 interface Held extends LeaseHolding {

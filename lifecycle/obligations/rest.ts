@@ -3,6 +3,7 @@ import { type Context, claimMove, patchIfNew, patchMetadata, rest } from "../con
 import type { ReadType } from "../families/family.ts";
 import type { Move } from "../move.ts";
 import { cycleAt, cycleUnderWay } from "../positions.ts";
+import { ahead, msOf } from "../time.ts";
 import { acceptedOf, approvalFor, authorityReads } from "./authorize.ts";
 import { realmRefusal } from "./census.ts";
 import { newClaim } from "./claim.ts";
@@ -74,6 +75,8 @@ export function apply(c: Context): Move | undefined {
   const authorised = c.family.authorised(c);
   if (authorised === undefined) return undefined;
   if (authorised.by === "approval" && approvalFor(c, undefined) === undefined) return undefined;
+  const { retryNotBefore } = c.status;
+  if (ahead(retryNotBefore, c.nowMs)) return waitForRetry("17", msOf(retryNotBefore ?? ""));
   const look = authorityReads(c, "17");
   if (look !== undefined) return look;
   const refusal = realmRefusal(c, "17", true);

@@ -177,7 +177,7 @@ function applyProgress(c: Context, claim: Claim, job: JobFacts): Move {
     return wait("4/running", `the end of Job ${claim.jobName}`, Math.min(horizon, nextRenewalMs(c)));
   }
   if ((claim.podCount ?? 0) > 1) {
-    return unknown("pods", "More than one Pod of the Apply was seen; what it did is read from the database.");
+    return unknown("duplicate", "More than one Pod of the Apply was seen; what it did is read from the database.");
   }
   const accounted = account(c, "4", claim, job, podsIn(c, job));
   if (accounted.kind === "move") {
