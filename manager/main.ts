@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { CommanderError } from "commander";
@@ -91,6 +90,9 @@ async function run(settings: Settings): Promise<Ended> {
   return await manager.run(stopper.signal);
 }
 
+/** Where a compiled executable finds its own modules. */
+const COMPILED_ROOT = "/$bunfs/";
+
 /** The executor's version, asked of the executor itself; only possible where this very executable is the executor. */
 async function askExecutor(settings: Settings): Promise<string> {
   if (settings.executorImage !== settings.controllerImage) {
@@ -98,8 +100,10 @@ async function askExecutor(settings: Settings): Promise<string> {
       "--executor-image is not this manager's own image, so --ptah-version must say which version it holds",
     );
   }
-  // Compiled, the executable is the program; else the runtime is, and the program is its first argument.
-  const program = process.argv[1] !== undefined && existsSync(process.argv[1]) ? [process.argv[1]] : [];
+  // Compiled, the executable is the program (its first argument lives in a file system of its own); else the runtime is,
+  // and the program is its first argument.
+  const entry = process.argv[1] ?? COMPILED_ROOT;
+  const program = entry.startsWith(COMPILED_ROOT) ? [] : [entry];
   const { stdout } = await promisify(execFile)(process.execPath, [...program, "version", "--json"], {
     timeout: VERSION_TIMEOUT_MS,
   });
