@@ -8,28 +8,37 @@ import type { Scratch } from "./scratch.ts";
 import type { ServerFacts } from "./server.ts";
 import type { Session } from "./session.ts";
 import { supplement } from "./supplement.ts";
-import { readView, type View } from "./view.ts";
+import { narrowed, readView, type View } from "./view.ts";
 
-/**
- * Builds a structure in an empty scratch database, as its administrator.
- * @returns what could not be reproduced: differences from the built database to the wanted one
- */
+/** What structures are built on: an empty database of this server. */
+export interface Base {
+  readonly server: ServerFacts;
+  readonly empty: View;
+}
+
+export interface Structure {
+  /** The database as built, nothing excluded. */
+  readonly built: View;
+  /** What could not be reproduced: differences from the built database to the wanted one. */
+  readonly unseen: readonly Difference[];
+}
+
+/** Builds a structure in an empty scratch database, as its administrator. */
 export async function buildStructure(
   database: Session,
   wanted: View,
-  server: ServerFacts,
+  { server, empty }: Base,
   fill?: (database: Session) => Promise<void>,
-): Promise<readonly Difference[]> {
+): Promise<Structure> {
   await database.query("RESET ROLE");
   if (fill !== undefined) await fill(database);
   else {
-    const empty = await readView(database, NO_EXCLUSION);
     await run(database, buildSteps(empty.allFacts, wanted.allFacts, server));
   }
   const built = await readView(database, NO_EXCLUSION);
   const { steps, rest } = supplement(compareCatalogs(built.allCatalog, wanted.allCatalog));
   await run(database, steps);
-  return rest;
+  return { built: steps.length === 0 ? built : await readView(database, NO_EXCLUSION), unseen: rest };
 }
 
 async function run(database: Session, steps: readonly Executable[]): Promise<void> {
@@ -53,16 +62,11 @@ export interface Desired {
 }
 
 /** Reads the settled spelling from one more scratch database. What cannot be rebuilt has only its declared spelling. */
-export async function settle(
-  scratch: Scratch,
-  declared: View,
-  server: ServerFacts,
-  exclusion: Exclusion,
-): Promise<Desired> {
+export async function settle(scratch: Scratch, declared: View, base: Base, exclusion: Exclusion): Promise<Desired> {
   const database = await scratch.openDatabase();
   try {
-    await buildStructure(database, declared, server);
-    return { declared, settled: await readView(database, exclusion) };
+    const { built } = await buildStructure(database, declared, base);
+    return { declared, settled: narrowed(built, exclusion) };
   } catch (error) {
     if (error instanceof Refused) return { declared, settled: declared };
     throw error;

@@ -2,7 +2,7 @@ import { loadParser, type Parser } from "../../sql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { admit } from "./admit.ts";
-import type { Exclusion } from "./exclude.ts";
+import { type Exclusion, NO_EXCLUSION } from "./exclude.ts";
 import { loadDesired } from "./load.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import { readServer, type ServerFacts } from "./server.ts";
@@ -26,6 +26,8 @@ export interface Comparison {
   readonly parser: Parser;
   readonly server: ServerFacts;
   readonly scratch: Scratch;
+  /** A database of the scratch server before anything was loaded. */
+  readonly empty: View;
   readonly target: View;
   readonly desired: View;
 }
@@ -73,13 +75,14 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
     try {
       await scratch.ensureRoles(server.roles.map((r) => r.name));
       const database = await scratch.openDatabase();
+      const empty = await readView(database, NO_EXCLUSION);
       await loadDesired(database, schema, scratch);
       input.stop.check();
       await database.query("RESET ROLE");
       const desired = await readView(database, input.exclusion);
       const target = await readView(session, input.exclusion);
       input.stop.check();
-      return await use({ parser, server, scratch, target, desired });
+      return await use({ parser, server, scratch, empty, target, desired });
     } finally {
       await scratch.dispose();
     }

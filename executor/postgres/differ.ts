@@ -1,7 +1,7 @@
 import { type Action, type FactBase, plan, type StableId } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
 import { displayName } from "./quote.ts";
-import { hoistEnumValues, replaceViewsInPlace, withoutOwnerGrants, withoutOwnNoise } from "./rewrite.ts";
+import { hoistEnumValues, keepSpelling, replaceViewsInPlace, withoutOwnerGrants, withoutOwnNoise } from "./rewrite.ts";
 import type { ServerFacts } from "./server.ts";
 import { messageOf } from "./session.ts";
 import { differOptions } from "./view.ts";
@@ -64,7 +64,7 @@ function differ(from: FactBase, to: FactBase, server: ServerFacts): readonly Act
 
 function stepOf(action: Action): Step {
   return {
-    sql: builtOnPartitions(action.sql).replace(/;\s*$/, "").trimEnd(),
+    sql: keepSpelling(builtOnPartitions(action.sql)).replace(/;\s*$/, "").trimEnd(),
     transaction: action.transactionality === "nonTransactional" ? "alone" : "joined",
     commitAfter: action.transactionality === "commitBoundaryAfter",
     losesRows: action.dataLoss === "destructive",

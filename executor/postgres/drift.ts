@@ -25,9 +25,10 @@ const ORDER: readonly DriftSeverity[] = ["safe", "info", "warning", "error", "de
 
 /** Compares the target with the desired schema; changes and plans nothing. */
 export function driftOf(input: CompareInput): Promise<DriftResult> {
-  return withComparison(input, async ({ target, desired: declared, server, scratch }) => {
+  return withComparison(input, async (comparison) => {
+    const { target, desired: declared, server, scratch } = comparison;
     const same = compareCatalogs(target.catalog, declared.catalog).length === 0;
-    const desired = same ? declared : spelledLike(target, await settle(scratch, declared, server, input.exclusion));
+    const desired = same ? declared : spelledLike(target, await settle(scratch, declared, comparison, input.exclusion));
     const byCategory = new Map<string, { names: string[]; severity: DriftSeverity }>();
     for (const difference of compareCatalogs(target.catalog, desired.catalog)) {
       const { category, severity } = categoryOf(difference);

@@ -46,7 +46,7 @@ export function planSchema(input: PlanInput): Promise<PlanResult> {
       serverVersionNum: server.versionNum,
     };
     if (isSame(target, declared, server)) return { outcome: "no-changes", ...found };
-    const desired = await settle(comparison.scratch, declared, server, input.exclusion);
+    const desired = await settle(comparison.scratch, declared, comparison, input.exclusion);
     const wanted = spelledLike(target, desired);
     if (isSame(target, wanted, server)) return { outcome: "no-changes", ...found };
     const steps = await prove(comparison, desired, wanted, input);
@@ -96,7 +96,7 @@ async function prove(
       clone,
       target,
       desired,
-      server,
+      base: comparison,
       steps: some,
       exclusion,
       ...(fill === undefined ? {} : { fill }),

@@ -2,12 +2,11 @@ import { plan } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import { type Catalog, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
-import { buildStructure, type Desired, spelledLike } from "./clone.ts";
+import { type Base, buildStructure, type Desired, spelledLike } from "./clone.ts";
 import type { Step } from "./differ.ts";
 import type { Exclusion } from "./exclude.ts";
 import { type Executable, execute } from "./execute.ts";
 import { quoteIdent } from "./quote.ts";
-import type { ServerFacts } from "./server.ts";
 import type { Session } from "./session.ts";
 import { supplement } from "./supplement.ts";
 import { differOptions, readView, type View } from "./view.ts";
@@ -17,7 +16,7 @@ export interface ProofInput {
   readonly clone: Session;
   readonly target: View;
   readonly desired: Desired;
-  readonly server: ServerFacts;
+  readonly base: Base;
   readonly steps: readonly Step[];
   readonly exclusion: Exclusion;
   /** Fills the clone with the target's structure some other way (pg_dump); the default is the differ's own build. */
@@ -32,8 +31,10 @@ export interface ProofInput {
  *   left different, named), `plan_not_stable`, `clone_not_reproduced`
  */
 export async function provenSteps(input: ProofInput): Promise<readonly Step[]> {
-  const { clone, server, desired, target } = input;
-  const unseen = (await buildStructure(clone, target, server, input.fill)).filter((d) => !respelled(d));
+  const { clone, base, desired, target } = input;
+  const { server } = base;
+  const structure = await buildStructure(clone, target, base, input.fill);
+  const unseen = structure.unseen.filter((d) => !respelled(d));
   const hidden = new Set(unseen.filter((d) => sameAsDesired(d.key, input)).map((d) => d.key));
   await clone.query(`SET ROLE ${quoteIdent(server.user)}`);
   await runOnClone(clone, input.steps, 0);

@@ -142,3 +142,18 @@ function withoutReplacement(
   if (unchanged(view)) return "drop";
   return { ...action, verb: "alter", sql: action.sql.replace(/^CREATE VIEW /, "CREATE OR REPLACE VIEW ") };
 }
+
+/** Statements whose expressions are the server's own print, not text a person wrote (routine bodies, comments). */
+const PRINTED_EXPRESSIONS =
+  /^(?:CREATE (?:UNIQUE )?INDEX|(?:CREATE|ALTER) (?:UNLOGGED |FOREIGN )?TABLE|CREATE (?:OR REPLACE )?(?:MATERIALIZED )?VIEW|(?:CREATE|ALTER) (?:POLICY|DOMAIN)|CREATE (?:OR REPLACE )?RULE|CREATE TRIGGER) /;
+const VARCHAR_LIST = /\(ARRAY\[((?:'(?:[^']|'')*'::character varying(?:, )?)+)\]\)::text\[\]/g;
+
+/**
+ * `x IN ('a', 'b')` over a varchar is printed as `(ARRAY['a'::character varying, …])::text[]`, which the server reads back with the
+ * cast moved onto each element, and prints differently from then on. One more cast, which does nothing, keeps the first form.
+ */
+export function keepSpelling(sql: string): string {
+  return PRINTED_EXPRESSIONS.test(sql)
+    ? sql.replaceAll(VARCHAR_LIST, "((ARRAY[$1])::character varying[])::text[]")
+    : sql;
+}

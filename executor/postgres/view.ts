@@ -27,11 +27,15 @@ export interface View {
 export async function readView(session: Session, exclusion: Exclusion): Promise<View> {
   const { factBase } = await extract(poolOf(session), { statementTimeoutMs: CATALOG_STATEMENT_TIMEOUT_MS });
   const allCatalog = await readCatalog(session);
+  return narrowed({ facts: factBase, allFacts: factBase, catalog: allCatalog, allCatalog }, exclusion);
+}
+
+/** The same database under these exclusions. */
+export function narrowed(view: View, exclusion: Exclusion): View {
   return {
-    facts: withoutExcluded(factBase, exclusion),
-    allFacts: factBase,
-    catalog: withoutExcludedEntries(allCatalog, exclusion),
-    allCatalog,
+    ...view,
+    facts: withoutExcluded(view.allFacts, exclusion),
+    catalog: withoutExcludedEntries(view.allCatalog, exclusion),
   };
 }
 

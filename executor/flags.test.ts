@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test";
+import { UsageError } from "./contract.ts";
+import { parseCsvRecord, parseDurationMs, readFlags } from "./flags.ts";
+
+const SPECS = {
+  json: { kind: "switch", env: false },
+  output: { kind: "text" },
+  exclude: { kind: "list" },
+  "dry-run": { kind: "switch" },
+} as const;
+
+describe("flags", () => {
+  test("a flag wins over its environment variable", () => {
+    const flags = readFlags(["--output", "a"], { PTAH_OUTPUT: "b" }, SPECS);
+    expect(flags.text("output")).toBe("a");
+    expect(readFlags([], { PTAH_OUTPUT: "b" }, SPECS).text("output")).toBe("b");
+  });
+
+  test("an empty variable is unset, but for a switch it is an error", () => {
+    expect(readFlags([], { PTAH_OUTPUT: "" }, SPECS).text("output")).toBeUndefined();
+    expect(() => readFlags([], { PTAH_DRY_RUN: "" }, SPECS)).toThrow(UsageError);
+  });
+
+  test("a flag without an environment default ignores the variable", () => {
+    expect(readFlags([], { PTAH_JSON: "true" }, SPECS).on("json")).toBe(false);
+  });
+
+  test("repeated flags are a list, a variable is one CSV record", () => {
+    expect(readFlags(["--exclude=a", "--exclude", "b"], {}, SPECS).list("exclude")).toEqual(["a", "b"]);
+    expect(readFlags([], { PTAH_EXCLUDE: '"a,b",c' }, SPECS).list("exclude")).toEqual(["a,b", "c"]);
+  });
+
+  test("unknown flags, stray arguments and missing values are usage errors", () => {
+    for (const argv of [["--what"], ["what"], ["--output"]])
+      expect(() => readFlags(argv, {}, SPECS)).toThrow(UsageError);
+  });
+
+  test("a malformed CSV record is an error", () => {
+    expect(() => parseCsvRecord('"a', "X")).toThrow(UsageError);
+    expect(parseCsvRecord('a,"say ""hi""",', "X")).toEqual(["a", 'say "hi"', ""]);
+  });
+
+  test("durations are read as Go writes them", () => {
+    expect([parseDurationMs("1m30s", "t"), parseDurationMs("250ms", "t"), parseDurationMs("1.5s", "t")]).toEqual([
+      90_000, 250, 1_500,
+    ]);
+    for (const wrong of ["10", "", "s", "5 s"]) expect(() => parseDurationMs(wrong, "t")).toThrow(UsageError);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "bun:test";
+import { Refused } from "../contract.ts";
+import { parseTarget } from "./url.ts";
+
+const codeOf = (url: string): string => {
+  try {
+    parseTarget(url, "PTAH_DB_URL");
+    return "accepted";
+  } catch (error) {
+    return error instanceof Refused ? error.refusal.code : String(error);
+  }
+};
+
+describe("database URLs", () => {
+  test("reads host, port, user, password and database with their escapes", () => {
+    const target = parseTarget("postgres://us%40er:p%3Aw@db.example:6432/my%20db?sslmode=disable", "u");
+    expect([target.host, target.port, target.user, target.password, target.database]).toEqual([
+      "db.example",
+      6432,
+      "us@er",
+      "p:w",
+      "my db",
+    ]);
+  });
+
+  test("query parameters override the parts of the URL", () => {
+    const target = parseTarget("postgres://a@h/x?host=/run/pg&port=5433&dbname=y&user=b", "u");
+    expect([target.host, target.port, target.database, target.user, target.sslMode]).toEqual([
+      "/run/pg",
+      5433,
+      "y",
+      "b",
+      "disable",
+    ]);
+  });
+
+  test("require encrypts without checking, verify-ca checks the chain, verify-full the name too", () => {
+    const ssl = (mode: string) => parseTarget(`postgres://a@db.example/x?sslmode=${mode}`, "u").ssl;
+    expect(ssl("disable")).toBeUndefined();
+    expect(ssl("require")).toEqual({ rejectUnauthorized: false });
+    expect(ssl("verify-ca")?.rejectUnauthorized).toBe(true);
+    expect(ssl("verify-ca")?.checkServerIdentity).toBeDefined();
+    expect(ssl("verify-full")).toEqual({ rejectUnauthorized: true, servername: "db.example" });
+  });
+
+  test("what is not honoured is refused by its name", () => {
+    for (const url of [
+      "postgres://a@h,i/x",
+      "postgres://a@h/x?sslmode=allow",
+      "postgres://a@h/x?sslcrl=y",
+      "postgres://a@h/",
+      "postgres://h/x",
+      "mysql://a@h/x",
+      "postgres://a@h/x?user=b&user=c",
+    ]) {
+      expect([url, codeOf(url)]).toEqual([url, "invalid_target"]);
+    }
+  });
+
+  test("what may be printed holds neither user nor password", () => {
+    expect(parseTarget("postgres://someone:secret@h/x", "u").display).toBe("postgres://h:5432/x");
+  });
+});
