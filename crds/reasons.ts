@@ -202,6 +202,13 @@ const READ_REASONS = [
     "author",
     EVENTS,
   ),
+  r(
+    "ResultMissing",
+    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True"],
+    "An operation's Pod ended without an account of what it did. A read is tried again; an Apply is taken for unknown.",
+    "author",
+    EVENTS,
+  ),
   r("Succeeded", ["ReconciliationFailed=False"], "An operation succeeded after a failure.", "nobody", "Nothing to do."),
   r(
     "ConfigurationError",

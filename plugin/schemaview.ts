@@ -46,7 +46,8 @@ function schemaLines(schema: Schema, colors: Colors): string[] {
 function phaseOf(schema: Schema, colors: Colors): string {
   const { status, metadata, spec } = schema;
   const phase = status?.phase ?? "not seen by a manager yet";
-  const stale = (status?.observedGeneration ?? -1) !== metadata.generation ? " (of an earlier spec)" : "";
+  const stale =
+    status?.phase !== undefined && status.observedGeneration !== metadata.generation ? " (of an earlier spec)" : "";
   const paint = phase === "InSync" ? colors.green : /Blocked|Failed/.test(phase) ? colors.red : colors.yellow;
   return `${paint(phase)}${stale}${spec.suspend && phase !== "Suspended" ? " (suspending)" : ""}`;
 }
