@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { pino } from "pino";
 import { connect, type KubeClient, realPorts } from "../kube/index.ts";
 import { limits } from "./limits.ts";
+import { jsonLog, type Log } from "./log.ts";
 import { type Rotation, runPass } from "./pass.ts";
 
 interface Flags {
@@ -155,7 +155,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${wrong}\n`);
     return 2;
   }
-  const log = pino({ name: "ptah-certs" });
+  const log = jsonLog();
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.once("SIGTERM", end);
@@ -176,8 +176,6 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.off("SIGINT", end);
   }
 }
-
-type Log = Pick<ReturnType<typeof pino>, "info" | "error">;
 
 async function onePass(rotation: Rotation, log: Log, stop: AbortSignal): Promise<number> {
   try {

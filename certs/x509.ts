@@ -1,16 +1,4 @@
-import "reflect-metadata";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509CertificateGenerator,
-} from "@peculiar/x509";
 import { limits } from "./limits.ts";
 import type { CertificateFacts } from "./plan.ts";
 
@@ -20,12 +8,22 @@ export interface Pair {
   readonly key: string;
 }
 
+/**
+ * The certificate library wants its reflection polyfill to be there before it is loaded; a bundler does not keep the order
+ * of two static imports, so both are loaded when they are needed.
+ */
+async function library() {
+  await import("reflect-metadata");
+  return await import("@peculiar/x509");
+}
+
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 /** Makes a certificate authority that may sign serving certificates and nothing below itself. */
 export async function createAuthority(nowMs: number, validityMs: number): Promise<Pair> {
+  const x509 = await library();
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     // The serial in the name keeps two authorities apart in a bundle: chains are found by name first.
     name: `CN=ptah-operator-admission-${serialNumber().slice(0, 12)}`,
@@ -34,9 +32,9 @@ export async function createAuthority(nowMs: number, validityMs: number): Promis
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   return { certificate: `${certificate.toString("pem")}\n`, key: await keyPem(keys.privateKey) };
@@ -49,12 +47,17 @@ export async function issueServing(
   nowMs: number,
   validityMs: number,
 ): Promise<Pair> {
+  const x509 = await library();
   const issuer = new X509Certificate(authority.certificate);
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-  const signingKey = await crypto.subtle.importKey("pkcs8", PemConverter.decodeFirst(authority.key), ALGORITHM, false, [
-    "sign",
-  ]);
-  const certificate = await X509CertificateGenerator.create({
+  const signingKey = await crypto.subtle.importKey(
+    "pkcs8",
+    x509.PemConverter.decodeFirst(authority.key),
+    ALGORITHM,
+    false,
+    ["sign"],
+  );
+  const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: `CN=${names[0] ?? "ptah-operator-webhook"}`.slice(0, 64),
     issuer: issuer.subject.split("\n").reverse().join(","),
@@ -64,10 +67,10 @@ export async function issueServing(
     publicKey: keys.publicKey,
     signingKey,
     extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isAddress(value) ? ("ip" as const) : ("dns" as const), value })),
       ),
     ],
@@ -125,7 +128,8 @@ function parse(certificate: string): X509Certificate | undefined {
 }
 
 async function keyPem(key: CryptoKey): Promise<string> {
-  return `${PemConverter.encode(await crypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`;
+  const x509 = await library();
+  return `${x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`;
 }
 
 /** 16 random bytes, positive as DER wants it. */

@@ -1,10 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { pino } from "pino";
 import { connect, realPorts } from "../kube/index.ts";
 import { admissionApp, healthApp, metricsApp } from "./app.ts";
 import { DEFAULTS, type WebhookConfig } from "./config.ts";
 import { limits } from "./limits.ts";
 import { type Address, servePlain, TlsListener } from "./listener.bun.ts";
+import { jsonLog, type Log } from "./log.ts";
 import { WebhookMetrics } from "./metrics.ts";
 import { readsFrom } from "./reads.ts";
 import { CertificateKeeper } from "./server.ts";
@@ -117,7 +117,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${wrong}\n`);
     return 2;
   }
-  const log = pino({ name: "ptah-webhook" });
+  const log = jsonLog();
   const stop = new AbortController();
   const end = (): void => stop.abort();
   process.once("SIGTERM", end);
@@ -133,8 +133,6 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.off("SIGINT", end);
   }
 }
-
-type Log = Pick<ReturnType<typeof pino>, "info" | "warn" | "error">;
 
 async function serve(flags: Flags, log: Log, stop: AbortSignal): Promise<void> {
   const { client } = await connect(flags, process.env, "ptah-webhook");

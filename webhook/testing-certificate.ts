@@ -1,8 +1,8 @@
-import "reflect-metadata";
-import { PemConverter, X509CertificateGenerator } from "@peculiar/x509";
-
 /** A self-signed certificate that ends so many seconds from now (negative: it has ended); for the tests of this room. */
 export async function selfSigned(seconds: number): Promise<{ readonly certificate: string; readonly key: string }> {
+  // The library wants its reflection polyfill to be loaded first.
+  await import("reflect-metadata");
+  const { PemConverter, X509CertificateGenerator } = await import("@peculiar/x509");
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
