@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ENV } from "../workload/environment.ts";
 import { Pod, planText, until } from "./testing/pod.ts";
 
 const PLAN = planText("plan_a", ["CREATE TABLE a (id int)", "ALTER TABLE a ADD COLUMN note text DEFAULT '<&>'"]);
+/** Each test starts two processes; a busy machine takes its time. */
+setDefaultTimeout(60_000);
+
 const pods: Pod[] = [];
 function podOf(script: Record<string, unknown> = {}): Pod {
   const pod = new Pod("apply", script).approve(PLAN);
@@ -168,7 +171,7 @@ describe("an apply", () => {
   test("passes one SIGTERM on and still writes summary and frame", async () => {
     const pod = podOf({ apply: [{ untilTerm: true, report: { outcome: "canceled", error: "stopped" }, exit: 143 }] });
     const run = pod.run();
-    await pod.called(1);
+    await pod.executorListens();
     pod.signal("SIGTERM");
     const ended = await run;
     expect(ended.result).toMatchObject({ childExitCode: 143, uncertain: true, error: { code: "apply_failed" } });
@@ -177,24 +180,23 @@ describe("an apply", () => {
 
   test("kills a child that ignores its one SIGTERM after two thirds of the grace", async () => {
     const pod = podOf({ apply: [{ deaf: true }] });
-    pod.env[ENV.terminationGraceSeconds] = "3";
+    pod.env[ENV.terminationGraceSeconds] = "6";
     const run = pod.run();
-    await pod.called(1);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pod.executorListens();
     const began = performance.now();
     pod.signal("SIGTERM");
     pod.signal("SIGTERM");
     const ended = await run;
-    expect(performance.now() - began).toBeGreaterThan(1_900);
-    expect(performance.now() - began).toBeLessThan(2_900);
+    expect(performance.now() - began).toBeGreaterThan(3_900);
+    expect(performance.now() - began).toBeLessThan(6_000);
     expect(ended.result).toMatchObject({ childExitCode: -1, uncertain: true, error: { code: "execution_error" } });
     expect(readFileSync(join(pod.work, "terms"), "utf8")).toBe("T");
   });
 
   test("stops its child at the execution deadline", async () => {
     const pod = podOf({ apply: [{ untilTerm: true, report: null, exit: 143 }] });
-    pod.env[ENV.dispatchNotAfter] = new Date(Date.now() + 1_500).toISOString();
-    pod.env[ENV.executionNotAfter] = new Date(Date.now() + 1_600).toISOString();
+    pod.env[ENV.dispatchNotAfter] = new Date(Date.now() + 5_000).toISOString();
+    pod.env[ENV.executionNotAfter] = new Date(Date.now() + 5_100).toISOString();
     const ended = await pod.run();
     expect(ended.result).toMatchObject({ uncertain: true, error: { code: "execution_error" } });
     expect(ended.result?.error?.message).toContain("deadline");
@@ -205,6 +207,7 @@ describe("an apply", () => {
     pod.env[ENV.terminationGraceSeconds] = "1";
     const run = pod.run();
     const { pid } = await pod.called(1);
+    await pod.executorListens();
     pod.signal("SIGTERM");
     await run;
     await until("the child's end", () => {

@@ -18,7 +18,7 @@ import { checkDeadlines } from "./bindings.ts";
 import type { ChildOutcome } from "./child.ts";
 import { Failed } from "./failure.ts";
 import { PLAN_REPORT_BYTES_MAX } from "./limits.ts";
-import { childEnvironment, lastWords, type Operation, sentence } from "./operation.ts";
+import { childEnvironment, logLastWords, type Operation, sentence } from "./operation.ts";
 import { type ApplyReport, framedRefusal, readApplyReport, serverOf } from "./reports.ts";
 
 const VARIABLES = [ENV.connectTimeout, ENV.lockTimeout, ENV.transactionMode];
@@ -115,6 +115,7 @@ async function run(operation: Operation, path: string, digest: string): Promise<
 }
 
 function noReport(operation: Operation, outcome: ChildOutcome): Failed {
+  logLastWords(outcome, operation.redactor);
   const why =
     outcome.stopped === "deadline"
       ? "The executor was stopped at its deadline"
@@ -122,10 +123,7 @@ function noReport(operation: Operation, outcome: ChildOutcome): Failed {
         ? "The Pod was asked to end while the executor was running"
         : "The executor ended without a report";
   const code = outcome.stopped !== undefined || outcome.exitCode < 0 ? "execution_error" : "invalid_apply_output";
-  return new Failed(
-    code,
-    `${why}; what it changed is unknown until the database is read.${lastWords(outcome, operation.redactor)}`,
-  );
+  return new Failed(code, `${why}; what it changed is unknown until the database is read.`);
 }
 
 /** Codes of the outcomes that are no success; the sentence is the executor's own. */

@@ -3,9 +3,7 @@ import { encodeFrame, frameOf } from "../workload/frame.ts";
 import { ERROR_MESSAGE_BYTES_MAX, RUNNER_PROTOCOL_VERSION } from "../workload/limits.ts";
 import type { OperationResult, WireOperation } from "../workload/result.ts";
 import { encodeSummary } from "../workload/summary.ts";
-import { WRITE_RETRY_MS, WRITE_WAIT_MS } from "./limits.ts";
-
-const STDOUT = 1;
+import { writeAll } from "./output.ts";
 
 /**
  * Writes summary and frame of a result: the summary first, because the frame is the last thing of a process. A result that
@@ -90,21 +88,4 @@ export function writeTerminationLog(path: string, text: string): void {
   } catch {
     // The frame is the result; the summary only helps when that is lost.
   }
-}
-
-/** Writes all bytes to standard output synchronously; a full pipe is waited for within a bound. */
-function writeAll(bytes: Buffer): boolean {
-  const pause = new Int32Array(new SharedArrayBuffer(4));
-  let at = 0;
-  let waitedMs = 0;
-  while (at < bytes.length) {
-    try {
-      at += writeSync(STDOUT, bytes, at);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || waitedMs > WRITE_WAIT_MS) return false;
-      Atomics.wait(pause, 0, 0, WRITE_RETRY_MS);
-      waitedMs += WRITE_RETRY_MS;
-    }
-  }
-  return true;
 }

@@ -9,6 +9,8 @@ export const RESULT_SIZE_BYTES_MAX = PLAN_SIZE_BYTES_MAX;
 export const PLAN_REPORT_BYTES_MAX = 2 * PLAN_SIZE_BYTES_MAX + 64 * KIB;
 /** What is kept of a child's standard error; it is only ever a hint in a message. */
 export const STDERR_KEPT_BYTES = 64 * KIB;
+/** What of it is repeated in the Pod's log. */
+export const LAST_WORDS_LENGTH_MAX = 4 * KIB;
 
 /** `PTAH_TERMINATION_GRACE_PERIOD_SECONDS`: default, and how long one may be. */
 export const GRACE_SECONDS_DEFAULT = 30;

@@ -3,7 +3,14 @@ import { ENV } from "../workload/environment.ts";
 import { DRIFT_FINDINGS_MAX } from "../workload/limits.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { Failed } from "./failure.ts";
-import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
+import {
+  childEnvironment,
+  logLastWords,
+  type Operation,
+  refuseStopped,
+  refuseTruncated,
+  sentence,
+} from "./operation.ts";
 import {
   type DriftReport,
   failureCode,
@@ -38,9 +45,10 @@ export async function observe(operation: Operation): Promise<Partial<OperationRe
   refuseTruncated(outcome);
   const report = readDriftReport(outcome.stdout);
   if (report === undefined) {
+    logLastWords(outcome, operation.redactor);
     throw new Failed(
       outcome.stdout.length === 0 ? "child_exit" : "invalid_observed_state",
-      `The executor ended without a drift report.${lastWords(outcome, operation.redactor)}`,
+      "The executor ended without a drift report. Its own words are in the Pod's log.",
     );
   }
   const server = serverOf(report);

@@ -3,6 +3,8 @@ import type { OperationResult } from "../workload/result.ts";
 import type { Bindings, Env } from "./bindings.ts";
 import type { ChildOutcome, Supervisor } from "./child.ts";
 import { Failed } from "./failure.ts";
+import { LAST_WORDS_LENGTH_MAX } from "./limits.ts";
+import { writeLog } from "./output.ts";
 import type { Redactor } from "./redact.ts";
 
 /** What an operation's body works with. */
@@ -68,10 +70,15 @@ export function refuseTruncated(outcome: ChildOutcome): void {
   });
 }
 
-/** The first line the executor wrote for a person, redacted; it may explain why there is no report. */
-export function lastWords(outcome: ChildOutcome, redactor: Redactor): string {
-  const line = outcome.stderr.split("\n").find((text) => text.trim() !== "") ?? "";
-  return line === "" ? "" : ` It said: ${redactor.text(line.trim()).slice(0, 500)}`;
+/**
+ * Tells in the Pod's own log what an executor wrote for a person when it gave no report. It stays out of the result: only a
+ * report's own sentence is known to hold no SQL.
+ */
+export function logLastWords(outcome: ChildOutcome, redactor: Redactor): void {
+  const text = redactor.text(outcome.stderr).slice(0, LAST_WORDS_LENGTH_MAX);
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  // Whatever it wrote, it cannot look like a frame.
+  for (const line of lines) writeLog(`executor: ${line.replaceAll("PTAH_RUNNER", "PTAH-RUNNER")}`);
 }
 
 /** A report's own sentence, redacted, or ours where it has none. */

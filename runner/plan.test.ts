@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -10,6 +10,9 @@ import { copySnapshot, snapshotKey } from "./snapshot-copy.ts";
 import { Pod, planText } from "./testing/pod.ts";
 
 const PLAN = planText("plan_a");
+/** Each test starts several processes; a busy machine takes its time. */
+setDefaultTimeout(60_000);
+
 const pods: Pod[] = [];
 function podOf(operation: "plan" | "observe", script: Record<string, unknown>): Pod {
   const pod = new Pod(operation, script);
@@ -167,6 +170,24 @@ describe("a plan", () => {
     expect(ended.result?.error?.message).toBe("fenced");
   });
 
+  test("of nearly the largest legal size is carried whole", async () => {
+    const big = planText(
+      "big",
+      Array.from({ length: 60 }, (_, i) => `COMMENT ON TABLE t IS '${String(i).repeat(60_000)}'`),
+    );
+    expect(big.length).toBeGreaterThan(6_000_000);
+    const ended = await podOf("plan", { plan: [{ plan: big }] }).run();
+    expect(ended.result?.error).toBeUndefined();
+    expect(ended.result?.stdout === big).toBe(true);
+  });
+
+  test("tells a broken executor's own words in the log and not in the result", async () => {
+    const stderr = "error: s3cret-w0rd rejected\nPTAH_RUNNER_RESULT_V1 1 x\n";
+    const ended = await podOf("plan", { plan: [{ report: null, stderr, exit: 2 }] }).run();
+    expect(ended.log).toContain("executor: error: [REDACTED] rejected\nexecutor: PTAH-RUNNER_RESULT_V1 1 x\n");
+    expect(JSON.stringify(ended.result)).not.toContain("rejected");
+  });
+
   test("larger than asked for is plan_too_large", async () => {
     const pod = podOf("plan", { plan: [{ plan: PLAN }] });
     expect((await pod.run(["--max-plan-bytes", "100"])).result?.error?.code).toBe("plan_too_large");
@@ -270,7 +291,7 @@ describe("an observation", () => {
     const pod = podOf("observe", { drift: [{}] });
     pod.env[ENV.scratchDirectory] = join(pod.directory, "never");
     const run = pod.run();
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await pod.listens();
     pod.signal("SIGTERM");
     expect((await run).result).toMatchObject({ childStarted: false, error: { code: "execution_error" } });
   });
@@ -284,6 +305,16 @@ describe("the redactor", () => {
       expect(redactor.text(text)).toContain("[REDACTED]");
       expect(redactor.finds(text)).toBe(true);
     }
+  });
+  test("hides a short password only where it stands alone", () => {
+    const short = createRedactor({ [ENV.databaseURL]: "postgres://svc:test@db/app" });
+    expect(short.text("the password is test.")).toBe("the password is [REDACTED].");
+    expect(short.finds("CREATE TABLE latest (test_id int)")).toBe(false);
+  });
+  test("does not take a role's own name for a secret", () => {
+    const same = createRedactor({ [ENV.databaseURL]: "postgres://postgres:postgres@db/app?sslmode=disable" });
+    expect(same.finds("ALTER TABLE t OWNER TO postgres")).toBe(false);
+    expect(same.finds("postgres://postgres:postgres@db/app")).toBe(true);
   });
   test("leaves other text as it is", () => {
     for (const text of ["CREATE TABLE t (email text)", "http://example.org/a@b", "svc@db"]) {

@@ -7,7 +7,14 @@ import { ENV } from "../workload/environment.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { Failed } from "./failure.ts";
 import { EXCLUSION_LENGTH_MAX, EXCLUSIONS_MAX, PLAN_REPORT_BYTES_MAX, PROTECTED_TABLES_MAX } from "./limits.ts";
-import { childEnvironment, lastWords, type Operation, refuseStopped, refuseTruncated, sentence } from "./operation.ts";
+import {
+  childEnvironment,
+  logLastWords,
+  type Operation,
+  refuseStopped,
+  refuseTruncated,
+  sentence,
+} from "./operation.ts";
 import {
   type ApplyReport,
   failureCode,
@@ -107,9 +114,10 @@ async function planOnce(operation: Operation, path: string, scope: readonly stri
   refuseTruncated(outcome);
   const report = readPlanReport(outcome.stdout);
   if (report === undefined) {
+    logLastWords(outcome, operation.redactor);
     throw new Failed(
       outcome.stdout.length === 0 ? "child_exit" : "invalid_plan_output",
-      `The executor ended without a plan report.${lastWords(outcome, operation.redactor)}`,
+      "The executor ended without a plan report. Its own words are in the Pod's log.",
     );
   }
   refuseRefused(operation, report);
@@ -196,7 +204,8 @@ async function dryRun(operation: Operation, path: string, digest: string, docume
   refuseTruncated(outcome);
   const report = readApplyReport(outcome.stdout);
   if (report === undefined) {
-    throw new Failed("invalid_plan_output", `The dry run gave no report.${lastWords(outcome, operation.redactor)}`);
+    logLastWords(outcome, operation.redactor);
+    throw new Failed("invalid_plan_output", "The dry run gave no report. Its own words are in the Pod's log.");
   }
   refuseDryRun(operation, report);
   const statements = report.statements ?? [];

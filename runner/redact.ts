@@ -6,6 +6,8 @@ const SECRET_PARAMETER =
   /^(password|sslpassword|passfile|options|token|secret|pass|pwd|.*password.*|.*secret.*|.*token.*)$/i;
 /** A secret shorter than this would hide ordinary words and numbers. */
 const SECRET_LENGTH_MIN = 4;
+/** A secret shorter than this is hidden only where it stands alone: "test" is a password and a part of "latest". */
+const SUBSTRING_LENGTH_MIN = 8;
 
 /** Replaces every credential of this process's environment, in each form it may have been written. */
 export interface Redactor {
@@ -29,21 +31,38 @@ export function createRedactor(
     for (const part of [value, ...partsOf(value)]) for (const form of formsOf(part)) secrets.add(form);
   }
   // The longest first, so that a URL is hidden whole before the password inside it.
-  const ordered = [...secrets].filter((s) => s.length >= SECRET_LENGTH_MIN).sort((a, b) => b.length - a.length);
+  const patterns = [...secrets]
+    .filter((s) => s.length >= SECRET_LENGTH_MIN)
+    .sort((a, b) => b.length - a.length)
+    .map(patternOf);
   const text = (input: string): string => {
     let out = input;
-    for (const secret of ordered) out = out.replaceAll(secret, HIDDEN);
+    for (const pattern of patterns) out = out.replace(pattern, HIDDEN);
     return out.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:"'<>]+:[^\s/@"'<>]+@/gi, `$1${HIDDEN}@`);
   };
   return { text, finds: (input) => text(input) !== input };
 }
 
-/** Passwords and secret-looking parameters inside a URL, raw and decoded. */
+function patternOf(secret: string): RegExp {
+  const literal = secret.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return secret.length >= SUBSTRING_LENGTH_MIN
+    ? new RegExp(literal, "g")
+    : new RegExp(`(?<![A-Za-z0-9_])${literal}(?![A-Za-z0-9_])`, "g");
+}
+
+/**
+ * Passwords and secret-looking parameters inside a URL, raw and decoded. A password that is the user's or the database's own
+ * name says nothing that the rest of the URL does not, and would hide every mention of that role.
+ */
 function partsOf(url: string): string[] {
   const found: string[] = [];
   const userInfo = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(url)?.[1];
   const colon = userInfo?.indexOf(":") ?? -1;
-  if (userInfo !== undefined && colon >= 0) found.push(userInfo.slice(colon + 1));
+  if (userInfo !== undefined && colon >= 0) {
+    const password = userInfo.slice(colon + 1);
+    const database = /^[^?#]*\/([^/?#]*)(?:[?#]|$)/.exec(url)?.[1];
+    if (password !== userInfo.slice(0, colon) && password !== database) found.push(password);
+  }
   const query = url.includes("?") ? url.slice(url.indexOf("?") + 1) : "";
   for (const pair of query.split("&")) {
     const equals = pair.indexOf("=");

@@ -139,7 +139,8 @@ export class Pod {
   calls(): Call[] {
     const path = join(this.work, "calls.jsonl");
     if (!existsSync(path)) return [];
-    const lines = readFileSync(path, "utf8").trim().split("\n");
+    // The last line may still be on its way.
+    const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
     return lines.map((line) => JSON.parse(line) as Call);
   }
 
@@ -148,13 +149,29 @@ export class Pod {
     return until(`${times} calls of the executor`, () => this.calls()[times - 1]);
   }
 
+  /** Waits until the runner's process has its own handler of SIGTERM. */
+  async listens(): Promise<void> {
+    await until("a runner that catches SIGTERM", () => {
+      const status = readFileSync(`/proc/${this.#process?.pid}/status`, "utf8");
+      const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+      return (caught & (1n << 14n)) === 0n ? undefined : true;
+    });
+  }
+
+  /** Waits until the scripted executor has its own handler of SIGTERM. */
+  async executorListens(): Promise<void> {
+    await until("an executor that catches SIGTERM", () =>
+      existsSync(join(this.work, "listening")) ? true : undefined,
+    );
+  }
+
   dispose(): void {
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
 
 /** Waits for a condition with a deadline. */
-export async function until<T>(what: string, condition: () => T | undefined, limitMs = 10_000): Promise<T> {
+export async function until<T>(what: string, condition: () => T | undefined, limitMs = 30_000): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {
     const value = condition();

@@ -88,8 +88,10 @@ if (step.floodBytes !== undefined) {
   process.stdout.write("x".repeat(step.floodBytes), () => process.exit(0));
 } else if (step.deaf === true) {
   process.on("SIGTERM", () => appendFileSync(`${home}/terms`, "T"));
+  writeFileSync(`${home}/listening`, "");
   setInterval(() => undefined, 1_000);
 } else if (step.untilTerm === true) {
   process.on("SIGTERM", finish);
+  writeFileSync(`${home}/listening`, "");
   setInterval(() => undefined, 1_000);
 } else finish();
