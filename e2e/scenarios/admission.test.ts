@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { contentDigest, coordinationDigest, schemaPolicyFingerprint, sourceManifest } from "../../crds/fingerprints.ts";
 import { annotation, FINALIZER, RECORDED_GATE } from "../../crds/names.ts";
 import { templateDigest } from "../../workload/digest.ts";
 import { DEFAULT_ADMISSION_FLAGS, resolveEnvelope, sealSnapshot } from "../../workload/envelope.ts";
@@ -11,26 +10,21 @@ import { openCluster } from "../cluster/open.ts";
 import { createProgress } from "../cluster/progress.ts";
 import { waitFor } from "../cluster/wait.ts";
 import { type Admission, MANAGER, NAMESPACE, startAdmission } from "./admission.ts";
+import {
+  approvalObject,
+  digest,
+  type Meta,
+  type Published,
+  publishPlan,
+  schemaObject as schemaIn,
+  sourceFiles,
+  TEXT,
+} from "./standing-plan.ts";
 
 /** The webhook and its certificates against a real API server, each under the roles that the manifests give it. */
 
 const START_MS = 90_000;
-const TEXT = "create table t (id bigint);\n";
-const SPEC = {
-  target: { engine: "PostgreSQL", coordinationKey: "shop", urlFrom: { name: "db", key: "url" } },
-  desired: { configMap: { name: "files" } },
-};
-const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const IMAGE = `registry.example/ptah@${digest("1")}`;
-const EPOCH = `v1-${"3".repeat(32)}`;
-const BINDING = {
-  epoch: EPOCH,
-  controllerStateVersion: 1,
-  ptahVersion: "0.1.0",
-  executorImage: IMAGE,
-  runnerProtocolVersion: 1,
-};
-const PLAN = `ptah-plan-${"5".repeat(24)}`;
 const OPERATION = digest("a");
 
 let target: KubectlTarget;
@@ -57,12 +51,8 @@ const merge = (what: string, name: string, patch: object, user: readonly string[
   attempt(["patch", what, name, "--type=merge", "-p", JSON.stringify(patch), ...user, ...more]);
 const get = <T>(what: string, name: string) => kubectlJson<T>(target, here("get", what, name));
 
-const schemaObject = (name: string, spec: object = {}, metadata: object = {}) => ({
-  apiVersion: "operator.ptah.run/v1alpha1",
-  kind: "PtahSchema",
-  metadata: { name, namespace: NAMESPACE, ...metadata },
-  spec: { ...SPEC, ...spec },
-});
+const schemaObject = (name: string, spec: object = {}, metadata: object = {}) =>
+  schemaIn(NAMESPACE, name, spec, metadata);
 const setStatus = (name: string, status: object) => merge("ptahs", name, { status }, OPERATOR, "--subresource=status");
 
 async function cleanUp(): Promise<void> {
@@ -84,9 +74,7 @@ beforeAll(async () => {
   await tryKubectl(target, here("create", "serviceaccount", "default"));
   await cleanUp();
   admission = await startAdmission(target, ["--always-group=dba"]);
-  await applyObjects(target, [
-    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "files", namespace: NAMESPACE }, data: { "a.sql": TEXT } },
-  ]);
+  await applyObjects(target, [sourceFiles(NAMESPACE)]);
   const always = schemaObject("probe", { policy: { apply: "Always" } });
   const inForce = async () => (await create(always, BOB, "--dry-run=server")).includes("Always may only be set");
   await waitFor("the webhook is in force", inForce, { timeoutMs: 20_000 });
@@ -141,109 +129,16 @@ describe("a PtahSchema", () => {
   });
 });
 
-interface Meta {
-  readonly metadata: { readonly uid: string; readonly resourceVersion: string };
-}
-
-async function publishPlan(): Promise<{
-  readonly schemaUid: string;
-  readonly planUid: string;
-  readonly bindings: object;
-}> {
-  const schema = await get<Meta & { spec: Parameters<typeof coordinationDigest>[1] & Record<string, never> }>(
-    "ptahs",
-    "orders",
-  );
-  const files = await get<Meta>("configmap", "files");
-  const spec = schema.spec as unknown as {
-    target: Parameters<typeof coordinationDigest>[1];
-    policy: Parameters<typeof schemaPolicyFingerprint>[1];
-    execution: { connectTimeout: string };
-  };
-  const bindings = {
-    serial: 1,
-    fingerprint: digest("5"),
-    contentDigest: digest("6"),
-    source: {
-      kind: "ConfigMap",
-      identity: files.metadata.uid,
-      contentDigest: contentDigest(sourceManifest([{ path: "a.sql", bytes: Buffer.from(TEXT) }])),
-    },
-    coordinationDigest: coordinationDigest(NAMESPACE, spec.target),
-    targetIdentityDigest: digest("7"),
-    serverMajor: 17,
-    actualStateFingerprint: digest("8"),
-    desiredStateFingerprint: digest("9"),
-    policyFingerprint: schemaPolicyFingerprint("PostgreSQL", spec.policy, spec.execution.connectTimeout),
-    executionBindingID: EPOCH,
-    controllerImage: IMAGE,
-    controllerRevision: "r",
-    controllerStateVersion: 1,
-    ptahVersion: "0.1.0",
-    executorImage: IMAGE,
-    runnerImage: IMAGE,
-    runnerProtocolVersion: 1,
-    destructive: false,
-    statementCount: 1,
-  };
-  const schemaUid = schema.metadata.uid;
-  const plan = {
-    apiVersion: "operator.ptah.run/v1alpha1",
-    kind: "PtahSchemaPlan",
-    metadata: { name: PLAN, namespace: NAMESPACE },
-    spec: {
-      ...bindings,
-      contractVersion: 2,
-      schemaRef: { name: "orders", uid: schemaUid },
-      dialect: "PostgreSQL",
-      size: 9,
-      chunks: [{ name: `${PLAN}-000`, index: 0, digest: digest("6"), size: 9 }],
-    },
-  };
-  expect(await create(plan, OPERATOR)).toBe("");
-  const ready = {
-    type: "Ready",
-    status: "True",
-    reason: "Published",
-    message: "",
-    lastTransitionTime: new Date().toISOString(),
-  };
-  expect(
-    await merge(
-      "ptahplan",
-      PLAN,
-      { status: { observedGeneration: 1, conditions: [ready] } },
-      OPERATOR,
-      "--subresource=status",
-    ),
-  ).toBe("");
-  const planUid = (await get<Meta>("ptahplan", PLAN)).metadata.uid;
-  return { schemaUid, planUid, bindings };
-}
-
 describe("an approval", () => {
-  let refs: Awaited<ReturnType<typeof publishPlan>>;
-  const approval = (name: string, spec: object = {}) => ({
-    apiVersion: "operator.ptah.run/v1alpha1",
-    kind: "PtahSchemaApproval",
-    metadata: { name, namespace: NAMESPACE },
-    spec: {
-      schemaRef: { name: "orders", uid: refs.schemaUid },
-      planRef: { name: PLAN, uid: refs.planUid },
-      planFingerprint: digest("5"),
-      ...spec,
-    },
-  });
+  let published: Published;
+  const approval = (name: string, spec: object = {}) => approvalObject(NAMESPACE, name, published, spec);
 
   test("of a plan that does not stand is refused", async () => {
-    refs = await publishPlan();
+    published = await publishPlan(target, NAMESPACE, OPERATOR);
     expect(await create(approval("early"), ANN)).toContain("no plan of this schema waits for a decision");
   });
   test("of the standing plan is stored with the API server's own word on who and when", async () => {
-    const plan = { name: PLAN, uid: refs.planUid, createdAt: new Date().toISOString(), ...refs.bindings };
-    expect(
-      await setStatus("orders", { executionBinding: BINDING, target: { identityDigest: digest("7") }, plan }),
-    ).toBe("");
+    expect(await setStatus("orders", published.status)).toBe("");
     const forged = { approver: { username: "eve" }, approvedAt: "2001-01-01T00:00:00Z", mutationRequestUID: "x" };
     expect(await create(approval("ok", forged), ANN)).toBe("");
     const { spec } = await get<{ spec: { approver: object; approvedAt: string; mutationRequestUID: string } }>(
