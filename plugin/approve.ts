@@ -21,6 +21,7 @@ export interface ApproveFlags {
 type Schema = Custom<PtahSchema>;
 type Approval = Custom<PtahSchemaApproval>;
 
+const WITHDRAWN = "the attempt that spent the approval was withdrawn before it ran anything; approve again";
 const NAME_PART_MAX = 40;
 const SUFFIX_BYTES = 5;
 
@@ -37,7 +38,12 @@ export async function approve(session: Session, name: string, flags: ApproveFlag
   const approval = await create(session, approvalOf(session, again, loaded));
   session.io.stdout(`approved: ${approval.metadata.name} for ${loaded.plan.metadata.name}\n`);
   if (!flags.wait) return EXIT.printed;
-  const judge = async (seen: Schema): Promise<Verdict> => outcome(seen, await reread(session, approval), loaded);
+  const judge = async (seen: Schema): Promise<Verdict> => {
+    const stored = await reread(session, approval);
+    const verdict = outcome(seen, stored, loaded);
+    // The approval was read after the schema and may know more: a stop is believed only of a schema read after it.
+    return verdict.state === "stopped" ? outcome(await readSchema(session, name), stored, loaded) : verdict;
+  };
   session.io.stdout(`${await waitUntil(session, name, flags.waitMs, judge)}\n`);
   return EXIT.printed;
 }
@@ -135,7 +141,8 @@ function outcome(schema: Schema, approval: Approval | undefined, loaded: LoadedP
     return { state: "done", message: proved(schema, loaded) };
   if (status?.phase === "Suspended") return { state: "stopped", message: stuckMessage(schema) };
   if (status?.phase === "Blocked" && (!spent || !mine)) return { state: "stopped", message: stuckMessage(schema) };
-  if (spent && !underWay && !mine && status?.phase === "AwaitingApproval") {
+  if (spent && !underWay && status?.phase === "AwaitingApproval") {
+    if (mine) return { state: "stopped", message: WITHDRAWN };
     return {
       state: "stopped",
       message: `the plan ran and changes remain; a new plan waits: kubectl ptah plan ${metadata.name}`,

@@ -32,6 +32,7 @@ function schemaLines(schema: Schema, colors: Colors): string[] {
     ...field("Policy", `apply ${spec.policy.apply}${spec.policy.allowDestructive ? ", destructive allowed" : ""}`),
     ...field("Source", status?.source === undefined ? undefined : visible(status.source.requestedReference)),
     ...field("Content", status?.source?.contentDigest),
+    ...field("Drift", driftOf(schema)),
     ...field("Last read", instant(status?.target?.lastObservedAt)),
     ...field("Next read", instant(status?.nextReconciliationTime)),
     ...field("Operation", operationOf(schema)),
@@ -55,6 +56,14 @@ function phaseOf(schema: Schema, colors: Colors): string {
 function engineOf(schema: Schema): string {
   const version = schema.status?.target?.serverVersion;
   return version === undefined ? schema.spec.target.engine : `${schema.spec.target.engine} ${visible(version)}`;
+}
+
+/** What the last read found, by category; never names or values. */
+function driftOf(schema: Schema): string | undefined {
+  const target = schema.status?.target;
+  if (target?.highestDriftSeverity === undefined) return undefined;
+  const findings = (target.driftFindings ?? []).map((finding) => `${finding.category} ${finding.count}`);
+  return [`${target.driftFindingCount ?? 0} (${target.highestDriftSeverity})`, ...findings].join(", ");
 }
 
 function operationOf(schema: Schema): string | undefined {

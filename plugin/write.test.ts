@@ -103,6 +103,16 @@ describe("kubectl ptah approve", () => {
     const consumedBy = { operationID: digest("e"), jobName: "ptah-apply-orders-1", at: "2026-01-01T00:03:00Z" };
     world.put("ptahschemaapprovals", { ...approval, status: { consumedBy } });
   };
+  const claim = {
+    type: "Apply",
+    id: digest("e"),
+    inputFingerprint: digest("d"),
+    attempt: 1,
+    generation: 2,
+    startedAt: "2026-01-01T00:03:00Z",
+    executionBindingID: `v1-${"3".repeat(32)}`,
+    jobName: "ptah-apply-orders-1",
+  };
   const applied = {
     operationID: digest("e"),
     planRef: { name: `ptah-plan-${"a".repeat(24)}`, uid: "plan-uid" },
@@ -117,9 +127,11 @@ describe("kubectl ptah approve", () => {
     const world = waitingWorld();
     const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
       onSleep: (n) => {
+        if (n === 1) world.status({ activeOperation: claim });
         if (n === 1) spent(world);
         if (n === 2) world.status({ phase: "Applying", plan: undefined, conditions: [ready("OperationInProgress")] });
-        if (n === 3) world.status({ phase: "InSync", applied, conditions: [ready("InSync", "True")] });
+        if (n === 3)
+          world.status({ phase: "InSync", activeOperation: undefined, applied, conditions: [ready("InSync", "True")] });
       },
     });
     expect(ran.code).toBe(0);
@@ -152,6 +164,34 @@ describe("kubectl ptah approve", () => {
     });
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain("nothing ran");
+  });
+
+  test("--wait stops when the attempt was withdrawn before it ran, and not for a claim it has not seen yet", async () => {
+    const claim = { type: "Apply", id: digest("e"), inputFingerprint: digest("d"), attempt: 1, generation: 2 };
+    const more = {
+      startedAt: "2026-01-01T00:03:00Z",
+      executionBindingID: `v1-${"3".repeat(32)}`,
+      jobName: "ptah-apply",
+    };
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: (n) => {
+        // The claim and the mark appear between the two reads of one look.
+        if (n === 1) {
+          world.before = (request) => {
+            if (request.method !== "GET" || !request.path.includes("ptahschemaapprovals")) return undefined;
+            world.before = () => undefined;
+            world.status({ activeOperation: claim });
+            spent(world);
+            return undefined;
+          };
+        }
+        if (n === 3) world.status({ activeOperation: undefined });
+      },
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("withdrawn before it ran anything; approve again");
+    expect(ran.requests.filter((request) => request.path.includes("ptahschemaapprovals/")).length).toBe(4);
   });
 
   test("--wait stops when the plan ran and changes remain", async () => {
