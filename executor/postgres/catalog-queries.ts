@@ -45,6 +45,9 @@ const RELATIONS = `SELECT ${RELATION_KIND}, n.nspname, c.relname, NULL, jsonb_st
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND ${USER_SCHEMA} AND ${notMember("pg_class", "c.oid")}`;
 
+/** What a server of Debian 13 notes on every column by itself, unlike on any other server; pg_dump leaves it out too. */
+const SERVER_NOTE = "pg_attver=%";
+
 const COLUMNS = `SELECT 'column', n.nspname, c.relname, a.attname, jsonb_strip_nulls(jsonb_build_object(
     'type', format_type(a.atttypid, a.atttypmod), 'not null', a.attnotnull,
     'collation', CASE WHEN a.attcollation <> t.typcollation THEN (SELECT quote_ident(cn.nspname) || '.' || quote_ident(co.collname)
@@ -52,7 +55,7 @@ const COLUMNS = `SELECT 'column', n.nspname, c.relname, a.attname, jsonb_strip_n
     'identity', nullif(a.attidentity, ''), 'generated', nullif(a.attgenerated, ''),
     'default', pg_get_expr(d.adbin, d.adrelid),
     'storage', CASE WHEN a.attstorage <> t.typstorage THEN a.attstorage END, 'type storage', t.typstorage, 'compression', nullif(a.attcompression, ''),
-    'statistics', nullif(coalesce(a.attstattarget, -1), -1), 'options', ${sorted("a.attoptions")},
+    'statistics', nullif(coalesce(a.attstattarget, -1), -1), 'options', (SELECT jsonb_agg(o ORDER BY o) FROM unnest(a.attoptions) o WHERE o NOT LIKE '${SERVER_NOTE}'),
     'foreign options', ${sorted("a.attfdwoptions")},
     'privileges', CASE WHEN a.attacl IS NOT NULL THEN ${acl("a.attacl", "c", "c.relowner")} END))
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
