@@ -167,12 +167,6 @@ describe("kubectl ptah approve", () => {
   });
 
   test("--wait stops when the attempt was withdrawn before it ran, and not for a claim it has not seen yet", async () => {
-    const claim = { type: "Apply", id: digest("e"), inputFingerprint: digest("d"), attempt: 1, generation: 2 };
-    const more = {
-      startedAt: "2026-01-01T00:03:00Z",
-      executionBindingID: `v1-${"3".repeat(32)}`,
-      jobName: "ptah-apply",
-    };
     const world = waitingWorld();
     const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
       onSleep: (n) => {
