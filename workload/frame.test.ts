@@ -132,6 +132,25 @@ describe("the result frame", () => {
     }
   });
 
+  test("mangled in any of a thousand ways is the written one or none, and never an exception", () => {
+    const whole = encoded(applied);
+    const other = encoded({ ...applied, uncertain: true, error: { code: "apply_failed", message: "no" } });
+    for (let seed = 0; seed < 1_000; seed += 1) {
+      const draw = noise(seed, 32);
+      const at = (n: number, max: number): number => draw.readUInt32LE(n) % (max + 1);
+      const pieces = [whole, other, noise(seed, at(0, 300)), Buffer.from("PTAH_RUNNER_RESULT_V1 ")].map((piece, i) =>
+        piece.subarray(at(4 * i, piece.length) % 40, piece.length - (at(4 * i + 1, piece.length) % 40)),
+      );
+      const order = [...pieces, ...pieces]
+        .slice(at(20, 3))
+        .sort((a, b) => (a.length ^ at(24, 512)) - (b.length ^ at(25, 512)));
+      const reading = readFrame(Buffer.concat(order), binding);
+      const code = reading.kind === "Found" ? reading.result.error?.code : undefined;
+      const honest = reading.kind !== "Found" || code === undefined || code === "apply_failed";
+      expect({ seed, honest }).toEqual({ seed, honest: true });
+    }
+  });
+
   test("in a log of nothing but markers is searched for a bounded time", () => {
     const log = Buffer.from(`PTAH_RUNNER_RESULT_V1 9 ${"0".repeat(64)}\n${"z".repeat(200)}\n`.repeat(20_000));
     const began = performance.now();

@@ -40,10 +40,7 @@ export const RESOURCE_KEYS_MAX = 64;
 export const SCHEDULING_ITEMS_MAX = 64;
 export const IMAGE_PULL_SECRETS_MAX = 64;
 
-export const JOB_NAME_LENGTH_MAX = 63;
 export const ACTIVE_DEADLINE_SECONDS_MAX = 86_400;
-export const TERMINATION_GRACE_SECONDS_MAX = 300;
-export const POD_METADATA_ENTRIES_MAX = 16;
 
 if (FRAME_ENCODED_BYTES_MAX + 2 * FRAME_INTERLEAVED_BYTES_MAX + KIB > FRAME_LOG_TAIL_BYTES) {
   throw new Error("a legal frame with its interleaved lines does not fit the log tail that is read");

@@ -25,11 +25,6 @@ export function canonicalQuantity(value: string | number): string | undefined {
   return sign + decimal(nano, parsed.form === "exponent");
 }
 
-/** The value in billionths, for comparing two spellings; undefined when it is no quantity. */
-export function quantityNano(value: string | number): bigint | undefined {
-  return parseQuantity(String(value))?.nano;
-}
-
 function parseQuantity(text: string): Parsed | undefined {
   const match = QUANTITY.exec(text);
   if (match === null) return undefined;
