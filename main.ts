@@ -7,12 +7,13 @@ interface Part {
 
 /** The parts by first argument. Each is imported only when it is asked for, so that no part pays for another's start. */
 const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
+  manager: () => import("./manager/main.ts"),
+  webhook: () => import("./webhook/main.ts"),
+  certs: () => import("./certs/main.ts"),
+  runner: () => import("./runner/main.ts"),
+  plugin: () => import("./plugin/main.ts"),
   schema: () => import("./executor/main.ts"),
   version: () => import("./executor/main.ts"),
-  runner: () => import("./runner/main.ts"),
-  certs: () => import("./certs/main.ts"),
-  webhook: () => import("./webhook/main.ts"),
-  manager: () => import("./manager/main.ts"),
 };
 
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */
