@@ -68,6 +68,7 @@ async function decideOnce(deps: PassDeps, key: string, fresh: boolean): Promise<
     if ("nothing" in reading) return reading;
     const move = deps.decide(reading.view);
     if (move.kind !== "look" || looks >= limits.looksPerDecisionMax) return { reading, move };
+    deps.log.debug({ resource: key, rule: move.rule, looks: move.what.map((item) => item.piece) }, "looks");
     reading = await deps.reader.look(reading, move.what);
   }
 }

@@ -28,8 +28,8 @@ export async function performWriteLease(p: Performing, move: WriteLease): Promis
   const name = leaseName(move.digest);
   const body = leaseObject(name, namespace, move.content, move.over);
   const { over } = move;
-  if (over === undefined) return createdOnce(() => p.client.create(kinds.Lease, namespace, body, options));
-  return conditionally(() => p.client.replace(kinds.Lease, { namespace, name }, body, options));
+  if (over === undefined) return createdOnce(p, () => p.client.create(kinds.Lease, namespace, body, options));
+  return conditionally(p, () => p.client.replace(kinds.Lease, { namespace, name }, body, options));
 }
 
 /** Creates the snapshot from exactly the ConfigMap version the decision saw; its files came with the look at the source. */
@@ -43,7 +43,7 @@ export async function performCreateSnapshot(p: Performing, move: CreateSnapshot)
     source.value.resourceVersion === move.source.resourceVersion;
   if (!same || p.reading.files === undefined) return "again";
   const body = snapshotObject(p.resource, p.reading.files);
-  return createdOnce(async () => {
+  return createdOnce(p, async () => {
     p.caches.configMaps.learn(await p.client.create(kinds.ConfigMap, p.resource.namespace, body, options));
   });
 }
@@ -63,7 +63,7 @@ export function performCreatePlan(p: Performing, move: CreatePlan): Promise<Perf
     },
     spec: move.spec,
   };
-  return createdOnce(async () => {
+  return createdOnce(p, async () => {
     p.caches.plans.learn(await p.client.create(planKind, namespace, body, options));
   });
 }
@@ -84,14 +84,14 @@ export function performCreateChunk(p: Performing, move: CreateChunk): Promise<Pe
     },
     spec: { data: Buffer.from(move.bytes).toString("base64") },
   };
-  return createdOnce(() => p.client.create(kind, namespace, body, options));
+  return createdOnce(p, () => p.client.create(kind, namespace, body, options));
 }
 
 /** Ready is True once every chunk was read back; the chunks' UIDs stand beside it. */
 export function performMarkPlanReady(p: Performing, move: MarkPlanReady): Promise<Performed> {
   const { namespace } = p.resource;
   const at = { namespace, name: move.name };
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     const now = new Date(p.clock.wallMs()).toISOString().replace(/\.\d{3}Z$/, "Z");
     const body = statusBody(planKind, at, move, {
       observedGeneration: 1,
@@ -114,7 +114,7 @@ export function performMarkPlanReady(p: Performing, move: MarkPlanReady): Promis
 /** One chunk's bytes as an immutable ConfigMap, so that a Pod without Kubernetes credentials can read them. */
 export function performCreateProjection(p: Performing, move: CreateProjection): Promise<Performed> {
   const { namespace, name } = p.resource;
-  return createdOnce(async () => {
+  return createdOnce(p, async () => {
     const chunk = await p.client.get(custom.PtahSchemaPlanChunk.typed, { namespace, name: move.name });
     const bytes = Buffer.from(chunk.spec.data, "base64");
     if (sha256Digest(bytes) !== move.digest)
@@ -142,7 +142,7 @@ const approvalKind = custom.PtahSchemaApproval.raw;
 /** Writes what an approval has become, or spends it: on the version that was read, so of two old views one wins. */
 export function performApproval(p: Performing, move: MarkApproval | ConsumeApproval): Promise<Performed> {
   const at = { namespace: p.resource.namespace, name: move.name };
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     const body = statusBody(approvalKind, at, move, move.status);
     p.caches.approvals.learn(await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" }));
   });
@@ -157,7 +157,7 @@ export async function performOpenGate(p: Performing, move: OpenGate): Promise<Pe
     uid: move.podUID,
     resourceVersion: move.resourceVersion,
   } as const;
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     const at = { namespace: p.resource.namespace, name: move.podName };
     p.caches.pods.learn(await p.client.patch(kinds.Pod, at, patch, options));
   });
@@ -167,7 +167,7 @@ export async function performOpenGate(p: Performing, move: OpenGate): Promise<Pe
 export function performScheduleTtl(p: Performing, move: ScheduleTtl): Promise<Performed> {
   const at = { namespace: p.resource.namespace, name: move.jobName };
   const body = { spec: { ttlSecondsAfterFinished: move.ttlSeconds } };
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     try {
       p.caches.jobs.learn(await p.client.patch(kinds.Job, at, { type: "merge", body, uid: move.jobUID }, options));
     } catch (error) {
@@ -181,7 +181,7 @@ export function performScheduleTtl(p: Performing, move: ScheduleTtl): Promise<Pe
 export function performDelete(p: Performing, move: DeleteObject): Promise<Performed> {
   const at = { namespace: p.resource.namespace, name: move.name };
   const kind = move.kind === "deletePlan" ? planKind : kinds.ConfigMap;
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     await p.client.delete(kind, at, { uid: move.uid, resourceVersion: move.resourceVersion });
     if (move.kind === "deletePlan") p.caches.plans.forget(at);
     else p.caches.configMaps.forget(at);

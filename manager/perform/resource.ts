@@ -56,16 +56,16 @@ async function patchMetadata(
 }
 
 export function performPatchStatus(p: Performing, move: PatchStatus): Promise<Performed> {
-  return conditionally(() => putStatus(p, move, move.status));
+  return conditionally(p, () => putStatus(p, move, move.status));
 }
 
 export function performPatchMetadata(p: Performing, move: PatchMetadata): Promise<Performed> {
-  return conditionally(() => patchMetadata(p, move, move));
+  return conditionally(p, () => patchMetadata(p, move, move));
 }
 
 /** Finalizer, then claim on the version that patch returned; a stop between leaves a bare finalizer. */
 export function performClaim(p: Performing, move: ClaimMove): Promise<Performed> {
-  return conditionally(async () => {
+  return conditionally(p, async () => {
     if (!move.finalizer) return putStatus(p, move, move.status);
     const { metadata } = await patchMetadata(p, move, { finalizer: "add" });
     return putStatus(p, { uid: move.uid, resourceVersion: metadata.resourceVersion }, move.status);
@@ -77,7 +77,7 @@ export function performClaim(p: Performing, move: ClaimMove): Promise<Performed>
  * connection of its own and never twice; any answer but success is remembered, and the next decision judges it.
  */
 export async function performDispatch(p: Performing, move: Dispatch): Promise<Performed> {
-  const marked = await conditionally(() => putStatus(p, move, move.status));
+  const marked = await conditionally(p, () => putStatus(p, move, move.status));
   if (marked === "again") return marked;
   const { namespace } = p.resource;
   try {
