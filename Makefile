@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BUN := node_modules/.bin/bun
 SAY := tools/say
 
-.PHONY: help setup check unit explore cases e2e build test demo bench generate cluster-up cluster-down cluster-status clean
+.PHONY: help setup check unit explore cases e2e build test demo bench generate cluster-up cluster-down cluster-status lab clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -53,6 +53,10 @@ cluster-down: setup
 ## cluster-status   what of it is running
 cluster-status: setup
 	@$(BUN) e2e/cluster/main.ts status
+
+## lab              the cluster with this tree's operator installed, left running
+lab: setup build
+	@$(BUN) e2e/lab/main.ts
 
 ## e2e              scenarios on a real cluster with real databases
 e2e: setup build

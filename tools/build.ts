@@ -3,11 +3,13 @@
  * What only Bun has (the compiler) stands here; the product itself runs under Deno's rules.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const root = dirname(import.meta.dir);
 const outfile = join(root, "build", "ptah");
+/** kubectl finds its plugins by this name; the executable plays the part it is called by. */
+const pluginLink = join(root, "build", "kubectl-ptah");
 
 /** The parser finds its WebAssembly beside its own file, a path that exists only on the build machine. */
 const ASSET_LOOKUP = 'function findWasmBinary(){return locateFile("libpg-query.wasm")}';
@@ -59,6 +61,8 @@ async function build(): Promise<void> {
   if (!embedded) throw new Error("the SQL parser was not embedded: the executable would fail on every other machine");
   rmSync(outfile, { force: true });
   renameSync(staged, outfile);
+  rmSync(pluginLink, { force: true });
+  symlinkSync("ptah", pluginLink);
   process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
 }
 
