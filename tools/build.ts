@@ -61,6 +61,9 @@ async function build(): Promise<void> {
   if (!embedded) throw new Error("the SQL parser was not embedded: the executable would fail on every other machine");
   rmSync(outfile, { force: true });
   renameSync(staged, outfile);
+  const plugin = join(dirname(outfile), "kubectl-ptah");
+  rmSync(plugin, { force: true });
+  symlinkSync("ptah", plugin);
   rmSync(pluginLink, { force: true });
   symlinkSync("ptah", pluginLink);
   process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
