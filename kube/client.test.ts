@@ -204,6 +204,13 @@ describe("writing", () => {
     expect([error.code, error.committed]).toEqual([code, committed]);
   });
 
+  test("a write that a webhook's failure kept out was not stored, although the server calls it its own error", async () => {
+    const message = 'Internal error occurred: failed calling webhook "v.example": no endpoints available';
+    const { client } = clientFor(() => json({ kind: "Status", reason: "InternalError", code: 500, message }, 500));
+    const error = await failure(client.create(kinds.ConfigMap, "shop", {}));
+    expect([error.code, error.committed]).toEqual(["Unavailable", "no"]);
+  });
+
   test("a write whose answer never came may have happened", async () => {
     const { client } = clientFor(() => new Promise<Response>(() => undefined));
     const error = await failure(client.create(kinds.ConfigMap, "shop", {}, { timeoutMs: 30 }));

@@ -114,6 +114,9 @@ function statusObject(body: string): StatusObject {
   return {};
 }
 
+/** A server error that comes from admission, which runs before anything is stored. */
+const BEFORE_STORAGE = /^Internal error occurred: failed calling webhook /;
+
 /**
  * Judges an answer that is not a success. A 4xx says that nothing was stored; a 5xx may hide a write that went through
  * (an aggregated or overloaded server answers 500 and 504 after the commit), except for a read, which stores nothing.
@@ -127,7 +130,7 @@ export function errorOfAnswer(status: number, retryAfter: string | null, body: s
   return new KubeError(
     {
       code,
-      committed: isWrite && status >= 500 ? "maybe" : "no",
+      committed: isWrite && status >= 500 && !BEFORE_STORAGE.test(message) ? "maybe" : "no",
       status,
       reason,
       retryAfterMs: retryAfterMs(retryAfter, object.details?.retryAfterSeconds),

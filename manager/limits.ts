@@ -7,6 +7,8 @@ export const limits = {
   concurrencyMax: 64,
   /** Effects of one pass; a pass that wants more is put back, so that nobody starves the others. */
   movesPerPassMax: 40,
+  /** Effects in a row that met another state than they were decided from, before the pass backs off. */
+  undoneMovesMax: 3,
   /** Looks before one effect; a decision that asks for more has gone in a circle. */
   looksPerDecisionMax: 12,
   /** Back-off of a resource whose pass failed: doubling, with jitter between half and whole. */

@@ -73,6 +73,15 @@ describe("one pass", () => {
     expect(said.filter((line) => line === "told patchStatus").length).toBe(1);
   });
 
+  test("effects that are undone again and again back off", async () => {
+    const { deps, said } = play(
+      Array.from({ length: 100 }, () => patch),
+      Array.from({ length: 100 }, () => "again" as const),
+    );
+    expect(await pass(deps, "shop/a")).toEqual({ kind: "retry" });
+    expect(said).toEqual(["retry"]);
+  });
+
   test("a wait that asks for a result has it read beside the pass", async () => {
     const read = { podName: "p", podUID: "u", operation: "Apply", operationID: "o", boundMs: 1, notBeforeMs: 0 };
     const { deps, requested } = play([{ kind: "wait", rule: "4", until: "the result", untilMs: 7, read }]);

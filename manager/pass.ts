@@ -27,6 +27,7 @@ export interface PassDeps {
  */
 export async function pass(deps: PassDeps, key: string): Promise<Next> {
   let fresh = false;
+  let undone = 0;
   try {
     for (let moves = 0; moves < limits.movesPerPassMax; moves++) {
       const decided = await decideOnce(deps, key, fresh);
@@ -42,6 +43,12 @@ export async function pass(deps: PassDeps, key: string): Promise<Next> {
       deps.log.debug({ resource: key, rule: move.rule, move: move.kind, performed }, "performed a move");
       if (performed === "done") deps.tell(reading, move);
       fresh = performed === "again";
+      undone = fresh ? undone + 1 : 0;
+      // Once is a race that a fresh reading settles; again and again it is something that passes with time.
+      if (undone >= limits.undoneMovesMax) {
+        deps.ended("retry");
+        return { kind: "retry" };
+      }
     }
     deps.ended("done");
     return { kind: "again" };
