@@ -167,7 +167,11 @@ describe("an Apply nobody can account for", () => {
     expect(w.status.pendingObservation?.identityUncertain).toBe(true);
     expect(w.condition("Ready")).toBe("False OutcomeUnknown");
     w.run(() => w.status.phase === "AwaitingApproval");
-    expect(dispatchedApplies(w)).toBe(1);
+    expect(w.condition("ApprovalRequired")).toBe("True UnprovenChanges");
+    expect(dispatchedApplies(w)).toBe(3);
+    expect(new Set(w.moves.flatMap((m) => (m.kind === "dispatch" ? [m.job.jobName] : []))).size).toBe(
+      w.moves.filter((m) => m.kind === "dispatch").length,
+    );
   });
 
   test("more than one Pod makes it unknown, whatever the frame says", () => {

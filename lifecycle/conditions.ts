@@ -53,6 +53,8 @@ export function conditionsOf(cause: Cause): Told {
     case "realmHeld":
     case "resultUnread":
       return told("False", "OperationInProgress", cause.sentence, "reconciling");
+    case "podHeld":
+      return told("False", cause.reason, cause.sentence, "reconciling");
     case "readFailed":
       return told("False", cause.reason, cause.sentence, "reconciling", failed(cause.reason, cause.sentence));
     case "unbuilt":
@@ -86,6 +88,7 @@ type Outcome = Exclude<
       | "claimed"
       | "realmHeld"
       | "resultUnread"
+      | "podHeld"
       | "readFailed"
       | "unbuilt"
       | "sourceRefused";

@@ -51,6 +51,7 @@ export function phaseOf(_family: FamilyName, cause: Cause): SchemaPhase | undefi
       return "Suspended";
     case "bound":
     case "resultUnread":
+    case "podHeld":
     case "holding":
     case "deleting":
       return undefined;

@@ -25,6 +25,11 @@ export type Cause =
   | { readonly at: "readFailed"; readonly type: OperationName; readonly reason: string; readonly sentence: string }
   | { readonly at: "unbuilt"; readonly sentence: string }
   | { readonly at: "resultUnread"; readonly sentence: string }
+  | {
+      readonly at: "podHeld";
+      readonly reason: "PodAdmissionRefused" | "OperationInProgress";
+      readonly sentence: string;
+    }
   | { readonly at: "sourceRefused"; readonly reason: string; readonly sentence: string }
   | { readonly at: "dropped"; readonly leads: Leads; readonly reason: string; readonly sentence: string }
   | { readonly at: "gaveWay" }

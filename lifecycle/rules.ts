@@ -6,7 +6,7 @@ export const RULE_IDS = [
   "3",
   "3b",
   ..."renew lost adopt".split(" ").map((step) => `3b/${step}`),
-  ..."supervise create lost lost/ttl gone drift confirm pods gate running horizon duplicate silent unread error success"
+  ..."supervise create lost lost/ttl gone drift confirm pods gate held running horizon duplicate silent unread error success"
     .split(" ")
     .map((step) => `4/${step}`),
   ..."ttl ending result unreadable".split(" ").map((step) => `4/${step}`),
@@ -19,7 +19,7 @@ export const RULE_IDS = [
   ..."retry realm realm/held realm/epoch project envelope refresh unbuilt authorize commit strange mirror consume dispatch"
     .split(" ")
     .map((step) => `6/${step}`),
-  ..."supervise confirm failed running account ttl ending result unreadable lost spoiled publish"
+  ..."supervise confirm failed held running account ttl ending result unreadable lost spoiled publish"
     .split(" ")
     .map((step) => `6/${step}`),
   ..."learned observed version refusedPlan moved elsewhere superseded converged decided"

@@ -3,7 +3,7 @@
 import type { PrivilegeChange } from "../../crds/common.ts";
 import type { AppliedPlan, ApplyRecord, Claim, CurrentSchemaPlan, JournalEntry } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
-import type { Context, Status } from "../context.ts";
+import { type Context, patch, type Status } from "../context.ts";
 import type { EventIntent, MetricTransition, Move, RuleId } from "../move.ts";
 import { drop } from "../obligations/drop.ts";
 import { type PlanDraft, publish } from "../obligations/publish.ts";
@@ -126,8 +126,14 @@ function changes(
   if (draft === undefined) return ttl ?? unpublishable(c, rule, claim, "The plan lacks what it has to be bound to.");
   const publication = publish(c, rule, draft, claim.planSerial ?? 0, result.stdout);
   if ("move" in publication) return publication.move;
+  if ("gone" in publication) return standingPlanGone(c);
   if ("refused" in publication) return ttl ?? unpublishable(c, rule, claim, publication.refused);
   return ttl ?? decided(c, rule, claim, record, planOf(publication.name, publication.object), publication.kept);
+}
+
+/** Retires the plan that is not whole, in rule 14's own move; the reading then publishes under its reserved number. */
+function standingPlanGone(c: Context): Move {
+  return patch(c, "14", { set: { plan: undefined }, events: planRetired(c.status.plan) });
 }
 
 const unpublishable = (c: Context, rule: RuleId, claim: Claim, sentence: string): Move =>

@@ -47,7 +47,7 @@ export function keepBinding(c: Context): Move | undefined {
         ...(plan === undefined ? {} : { plan: { name: plan.name, uid: plan.uid, fingerprint: plan.fingerprint } }),
       },
       plan: undefined,
-      ...(c.record === undefined ? { cycle: cycleAt(c, c.family.reads[0]) } : {}),
+      cycle: cycleAt(c, c.family.reads[0]),
     },
     cause: { at: "bindingChanged" },
     events: [

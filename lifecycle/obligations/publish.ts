@@ -18,6 +18,8 @@ export type PlanDraft = Omit<
 export type Publication =
   | { readonly move: Move }
   | { readonly refused: string }
+  /** The standing plan was computed again, and is not stored whole any more. */
+  | { readonly gone: true }
   | { readonly name: string; readonly object: PlanObjectFacts; readonly kept: boolean };
 
 export function publish(c: Context, rule: RuleId, draft: PlanDraft, serial: number, document: string): Publication {
@@ -40,7 +42,7 @@ function keep(c: Context, rule: RuleId, name: string, uid: string): Publication 
   const facts = c.view.plan?.value;
   const object = facts?.object;
   if (facts === undefined || object === null || object === undefined || object.uid !== uid || !wholePlan(c, facts)) {
-    return { refused: "The plan that stands is not whole any more." };
+    return { gone: true };
   }
   return { name, object, kept: true };
 }

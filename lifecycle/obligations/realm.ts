@@ -94,8 +94,8 @@ function recordLeaseLost(c: Context, holding: Held, lease: Lease | null): Move |
       claim?.proves === record.operationID ? { activeOperation: { ...claim, leaseEpoch: lease.epoch } } : {};
     return patch(c, "3b/adopt", { set: { ...c.family.withRecord(adopted), ...using } });
   }
-  const using =
-    holding.dispatched && claim !== undefined ? { activeOperation: { ...claim, leaseContinuityLost: true } } : {};
+  const under = holding.dispatched && claim?.leaseEpoch !== undefined;
+  const using = under ? { activeOperation: { ...claim, leaseContinuityLost: true } } : {};
   return patch(c, "3b/lost", {
     set: { ...c.family.withRecord({ ...record, lease: undefined }), ...using },
     events: [LOST],
@@ -191,7 +191,8 @@ function waitForHolder(c: Context, rule: RuleId, lease: Lease, untilMs: number):
       sentence,
     },
   });
-  return told ?? wait(`${rule}/held`, "the realm's Lease", Math.min(untilMs, nextRenewalMs(c)));
+  const windowMs = claim?.dispatchNotAfter === undefined ? Number.POSITIVE_INFINITY : msOf(claim.dispatchNotAfter);
+  return told ?? wait(`${rule}/held`, "the realm's Lease", Math.min(untilMs, nextRenewalMs(c), windowMs));
 }
 
 function writeLease(

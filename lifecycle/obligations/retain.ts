@@ -30,7 +30,8 @@ export function retain(c: Context, rule: RuleId, claim: Claim, outcome: Outcome)
       retryNotBefore: undefined,
       unproven: {
         applies: (unproven?.applies ?? 0) + 1,
-        ...(claim.planContentDigest === undefined ? {} : { contentDigest: claim.planContentDigest }),
+        // Only bytes that succeeded and did not help are held back by themselves; a failure is tried again, at most twice.
+        contentDigest: outcome.unknown ? unproven?.contentDigest : claim.planContentDigest,
         ...(plan === undefined ? {} : { desiredStateFingerprint: plan.desiredStateFingerprint }),
       },
     },

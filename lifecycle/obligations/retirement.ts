@@ -1,8 +1,9 @@
 /** Rule 14: a plan that stands retires when what it binds has moved. Its approval does not carry over. */
 import type { CurrentSchemaPlan } from "../../crds/status/index.ts";
-import { type Context, patch } from "../context.ts";
+import { type Context, need, patch } from "../context.ts";
 import type { EventIntent, Move } from "../move.ts";
 import { cycleAt, earlier } from "../positions.ts";
+import { sameSource } from "./cycle.ts";
 
 /** The Event of a plan that stood and was retired. */
 export function planRetired(plan: CurrentSchemaPlan | undefined): readonly EventIntent[] {
@@ -16,9 +17,23 @@ export function planRetired(plan: CurrentSchemaPlan | undefined): readonly Event
   ];
 }
 
+/** Uncached reads where the cache speaks against the plan; only they retire it. */
+function doubtful(c: Context, plan: CurrentSchemaPlan): Move | undefined {
+  const source = c.view.source?.value;
+  const moved = source !== undefined && (source.state !== "resolved" || !sameSource(source, plan.source));
+  const owned = c.view.plans?.value;
+  const gone = owned !== undefined && !owned.some((other) => other.uid === plan.uid && !other.deleting);
+  return (
+    (moved ? need(c, "14", { piece: "source" }) : undefined) ??
+    (gone ? need(c, "14", { piece: "plan", name: plan.name }) : undefined)
+  );
+}
+
 export function retirePlan(c: Context): Move | undefined {
   const { plan, cycle } = c.status;
   if (plan === undefined) return undefined;
+  const look = doubtful(c, plan);
+  if (look !== undefined) return look;
   const difference = c.family.planDifference(c);
   if (difference === undefined) return undefined;
   const next =

@@ -4,7 +4,7 @@
  */
 import type { Claim } from "../../crds/status/index.ts";
 import { attemptOfClaim, horizonMs, withListed } from "../attempt.ts";
-import { type Context, need, patch, wait } from "../context.ts";
+import { type Context, need, patch, patchIfNew, wait } from "../context.ts";
 import { EVIDENCE_KEPT_SECONDS, JOB_KEPT_SECONDS, SKEW_MS } from "../limits.ts";
 import type { Move } from "../move.ts";
 import { cycleAt } from "../positions.ts";
@@ -41,10 +41,10 @@ export function superviseRead(c: Context, claim: Claim): Move {
     });
   }
   if (claim.jobUID === undefined) return confirm(c, "6", claim, job);
-  return job.terminal === undefined ? superviseRunning(c, claim) : accountRead(c, claim, job);
+  return job.terminal === undefined ? superviseRunning(c, claim, job) : accountRead(c, claim, job);
 }
 
-function superviseRunning(c: Context, claim: Claim): Move {
+function superviseRunning(c: Context, claim: Claim, job: JobFacts): Move {
   const overMs =
     msOf(claim.startedAt) +
     ((claim.activeDeadlineSeconds ?? 0) * 2 + (claim.terminationGracePeriodSeconds ?? 0)) * 1000 +
@@ -56,7 +56,25 @@ function superviseRunning(c: Context, claim: Claim): Move {
       category: "infrastructure",
     });
   }
+  const held = podHeld(c, "6/held", claim, job);
+  if (held !== undefined) return held;
   return wait("6/running", `the end of Job ${claim.jobName}`, Math.min(overMs, nextRenewalMs(c)));
+}
+
+/** Says why an operation's Pod does not come up, where the cluster says so. The Job controller and the kubelet keep trying. */
+function podHeld(c: Context, rule: string, claim: Claim, job: JobFacts): Move | undefined {
+  if (job.podRefused === true) {
+    const sentence = `The API server refused the Pod of ${claim.type}. The Events of Job ${claim.jobName} say why; the Job keeps trying until its deadline.`;
+    return patchIfNew(c, rule, {
+      cause: { at: "podHeld", reason: "PodAdmissionRefused", sentence },
+      events: [{ type: "Warning", reason: "PodAdmissionRefused", note: sentence }],
+    });
+  }
+  const pods = c.view.pods?.value.jobName === claim.jobName ? c.view.pods.value.pods : [];
+  const waiting = pods.find((pod) => pod.waiting !== undefined && !pod.gated);
+  if (waiting === undefined) return undefined;
+  const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}. Check that what it mounts and pulls exists; it starts by itself then.`;
+  return patchIfNew(c, rule, { cause: { at: "podHeld", reason: "OperationInProgress", sentence } });
 }
 
 function accountRead(c: Context, claim: Claim, job: JobFacts): Move {
@@ -174,7 +192,10 @@ function applyProgress(c: Context, claim: Claim, job: JobFacts): Move {
   const horizon = horizonMs(attemptOfClaim(claim));
   if (job.terminal === undefined) {
     if (c.nowMs >= horizon) return unknown("horizon", "The Apply's Job has no end although its time is over.");
-    return wait("4/running", `the end of Job ${claim.jobName}`, Math.min(horizon, nextRenewalMs(c)));
+    return (
+      podHeld(c, "4/held", claim, job) ??
+      wait("4/running", `the end of Job ${claim.jobName}`, Math.min(horizon, nextRenewalMs(c)))
+    );
   }
   if ((claim.podCount ?? 0) > 1) {
     return unknown("duplicate", "More than one Pod of the Apply was seen; what it did is read from the database.");
