@@ -1,4 +1,4 @@
-import { API_VERSION, GROUP } from "../../crds/common.ts";
+import { API_VERSION } from "../../crds/common.ts";
 import type { PtahSchema } from "../../crds/ptahschema.ts";
 import type { Claim } from "../../crds/status/lifecycle.ts";
 import type { Custom, Job } from "../../kube/index.ts";
@@ -17,11 +17,6 @@ export function owningSchema(
   return ours && owner?.apiVersion === API_VERSION ? { name: owner.name, uid: owner.uid } : undefined;
 }
 
-/** Whether any owner is of our group: such an object claims to be an operation's. */
-export function ownedByGroup(owners: OwnerReferences | undefined): boolean {
-  return (owners ?? []).some((owner) => owner.apiVersion.startsWith(`${GROUP}/`));
-}
-
 /**
  * Whether a Job is the one that a schema's claim has dispatched (lifecycle: the create is fenced from outside). A record's
  * Job is nobody's claim.
@@ -31,7 +26,12 @@ export function dispatchedProblem(
   schema: Custom<PtahSchema>,
   job: Job | WorkloadJob,
   uid: string | undefined,
+  stateVersion: number,
 ): string | undefined {
+  const version = schema.status?.executionBinding?.controllerStateVersion ?? 0;
+  if (version > stateVersion) {
+    return `the schema was written under contract version ${version}, and this operator knows ${stateVersion}; upgrade the operator`;
+  }
   const claim = schema.status?.activeOperation;
   if (claim === undefined || claim.jobName !== job.metadata.name) {
     return "the schema's active operation does not name this Job; only the operator starts operations";

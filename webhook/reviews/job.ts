@@ -22,7 +22,7 @@ export async function reviewJob(request: ReviewRequest, reads: Reads, config: We
   if (schema.status?.activeOperation?.jobUID !== undefined) {
     return deny("the schema's active operation already has its Job; an operation creates one Job at most");
   }
-  const wrong = dispatchedProblem(schema, jobOf(request), undefined);
+  const wrong = dispatchedProblem(schema, jobOf(request), undefined, config.stateVersion);
   return wrong === undefined ? ALLOWED : deny(wrong);
 }
 

@@ -43,7 +43,7 @@ async function reviewCreate(request: ReviewRequest, reads: Reads, config: Webhoo
     () =>
       job === undefined || schema === undefined
         ? undefined
-        : dispatchedProblem(schema, job, schema.status?.activeOperation?.jobUID),
+        : dispatchedProblem(schema, job, schema.status?.activeOperation?.jobUID, config.stateVersion),
     () => (job === undefined || schema === undefined ? undefined : templateProblem(request, job, schema)),
   ]);
   return wrong === undefined ? ALLOWED : deny(wrong);

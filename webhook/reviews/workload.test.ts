@@ -29,6 +29,7 @@ const without = (key: keyof Claim) => {
   const { [key]: _, ...rest } = claim;
   return { schema: schema({ ...awaiting, activeOperation: rest as Claim }) };
 };
+const binding = awaiting.executionBinding as NonNullable<typeof awaiting.executionBinding>;
 type Stored = Parameters<typeof readsOf>[0];
 
 describe("creating an operation's Job", () => {
@@ -63,6 +64,19 @@ describe("creating an operation's Job", () => {
       "does not exist",
     ],
     ["without a claim", { schema: schema() }, job, manager, "does not name this Job"],
+    [
+      "of a newer contract",
+      {
+        schema: schema({
+          ...awaiting,
+          executionBinding: { ...binding, controllerStateVersion: 2 },
+          activeOperation: claim,
+        }),
+      },
+      job,
+      manager,
+      "upgrade the operator",
+    ],
     ["of another claim", claimed({ jobName: "ptah-apply-other" }), job, manager, "does not name this Job"],
     ["before the dispatch", without("dispatchStarted"), job, manager, "is not dispatched"],
     ["a second time", claimed({ jobUID: "job-1" }), job, manager, "already has its Job"],
