@@ -39,6 +39,8 @@ export interface Refusal {
  */
 export class Refused extends Error {
   readonly refusal: Refusal;
+  /** The target's version where it was known by then. */
+  serverVersionNum: number | undefined;
   constructor(code: string, message: string, detail: Omit<Refusal, "code"> = {}) {
     super(message);
     this.name = "Refused";

@@ -42,6 +42,7 @@ interface Ending {
   readonly outcome: string;
   readonly error?: string;
   readonly refusal?: Refusal;
+  readonly server_version_num?: number;
   readonly failure?: { readonly code: string; readonly sqlstate?: string };
 }
 
@@ -71,7 +72,10 @@ function print(report: unknown): Promise<void> {
 /** A thrown end as the report's keys. What nobody foresaw is a failure with a fixed sentence: its text might quote anything. */
 function endingOf(error: unknown): Ending {
   if (error instanceof Canceled) return { outcome: "canceled", error: error.message };
-  if (error instanceof Refused) return { outcome: "refused", error: error.message, refusal: error.refusal };
+  if (error instanceof Refused) {
+    const version = error.serverVersionNum === undefined ? {} : { server_version_num: error.serverVersionNum };
+    return { outcome: "refused", error: error.message, refusal: error.refusal, ...version };
+  }
   if (error instanceof Failure) {
     const sqlstate = error.sqlstate === undefined ? {} : { sqlstate: error.sqlstate };
     return { outcome: "failed", error: error.message, failure: { code: error.code, ...sqlstate } };

@@ -7,6 +7,12 @@ export async function structureOf(pgDump: string, url: string): Promise<readonly
   return normalise(await dump(pgDump, url));
 }
 
+/** The text of `pg_dump -s`, without the lines only psql understands. */
+export async function dumpOf(pgDump: string, url: string): Promise<string> {
+  const text = await dump(pgDump, url);
+  return text.replaceAll(/^\\(un)?restrict .*$/gm, "");
+}
+
 function dump(pgDump: string, url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(pgDump, ["--schema-only", url], { maxBuffer: MAX_DUMP_BYTES }, (error, stdout, stderr) => {

@@ -1,15 +1,18 @@
 /** `make cases`: every pair through the compiled executable against a real server. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { runDatabaseTests } from "./db-tests.ts";
 import { type Pair, readPairs } from "./pair.ts";
+import { refusedPage } from "./refused-page.ts";
 import { type Bench, createRoles, runPair, type Verdict } from "./run.ts";
 import { say, startServer } from "./server.ts";
 
 const here = import.meta.dirname;
 const executable = join(dirname(dirname(here)), "build", "ptah");
-const DEFAULT_FILES = ["postgres-pairs.json", "hard-postgres.json"].map((name) => join(here, name));
-/** The machine is shared and a case waits more than it computes. */
+const OWN_FILES = ["postgres-pairs.json", "hard-postgres.json"].map((name) => join(here, name));
+const PAGE = join(dirname(dirname(here)), "docs", "refused-postgresql.md");
+/** A case is one process after the other; two cores are kept busy by three. */
 const CONCURRENCY = 3;
 
 interface Result {
@@ -39,26 +42,58 @@ function lineOf(pair: Pair, verdict: Verdict, seconds: number): string {
   return `WRONG      ${pair.name}: ${verdict.why} (${time})`;
 }
 
-async function cases(files: readonly string[]): Promise<number> {
-  if (!existsSync(executable)) throw new Error("build/ptah is missing: run `make build` first");
+/** Whether the page of refusals says what this run saw; `WRITE=1` writes it instead. */
+function pageHolds(results: readonly Result[]): boolean {
+  const refused = results.flatMap(({ pair, verdict }) =>
+    verdict.kind === "refused" ? [{ name: pair.name, code: verdict.code }] : [],
+  );
+  const page = refusedPage(refused);
+  if (process.env["WRITE"] === "1") writeFileSync(PAGE, page);
+  const holds = existsSync(PAGE) && readFileSync(PAGE, "utf8") === page;
+  if (!holds)
+    say(
+      "docs/refused-postgresql.md does not say what this run saw: run `WRITE=1 make cases` and look at the difference",
+    );
+  return holds;
+}
+
+async function withServers(files: readonly string[], use: (results: readonly Result[]) => boolean): Promise<number> {
   const pairs = files.flatMap(readPairs);
   const started = performance.now();
   say(`${pairs.length} cases; starting two servers (target and scratch)`);
   const [target, scratch] = await Promise.all([startServer(), startServer({ superuser: "scratch_admin" })]);
   const work = mkdtempSync(join(tmpdir(), "ptah-cases-"));
+  const end = async (): Promise<void> => {
+    rmSync(work, { recursive: true, force: true });
+    await Promise.all([target.stop(), scratch.stop()]);
+  };
+  const interrupted = (): void => {
+    void end().finally(() => process.exit(130));
+  };
+  process.once("SIGINT", interrupted);
+  process.once("SIGTERM", interrupted);
   try {
     say(`PostgreSQL ${target.major} is ready`);
     await createRoles(target, [...new Set(pairs.flatMap((p) => p.roles ?? []))]);
     const results = await runAll({ executable, target, scratch, work }, pairs);
+    const held = use(results);
     const count = (kind: Verdict["kind"]): number => results.filter((r) => r.verdict.kind === kind).length;
     say(`${((performance.now() - started) / 1000).toFixed(0)} s`);
     say(`${count("converged")} converged, ${count("refused")} refused, ${count("wrong")} wrong`);
-    return count("wrong") > 0 ? 1 : 0;
+    return count("wrong") > 0 || !held ? 1 : 0;
   } finally {
-    rmSync(work, { recursive: true, force: true });
-    await Promise.all([target.stop(), scratch.stop()]);
+    await end();
   }
 }
 
-const given = process.argv.slice(2).map((path) => resolve(path));
-process.exitCode = await cases(given.length > 0 ? given : DEFAULT_FILES.filter((path) => existsSync(path)));
+/** The repository's own pairs with the database tests, or the files that are named instead. */
+async function cases(given: readonly string[]): Promise<number> {
+  if (!existsSync(executable)) throw new Error("build/ptah is missing: run `make build` first");
+  if (given.length > 0) return withServers(given, () => true);
+  say("database tests of apply and plan");
+  const tests = runDatabaseTests();
+  const pairs = await withServers(OWN_FILES, pageHolds);
+  return tests === 0 ? pairs : tests;
+}
+
+process.exitCode = await cases(process.argv.slice(2).map((path) => resolve(path)));

@@ -45,10 +45,12 @@ export async function openTarget(
   try {
     const server = await readServer(session);
     if (options.expectedMajor !== undefined && server.major !== options.expectedMajor) {
-      throw new Refused(
+      const refused = new Refused(
         "server_version_changed",
         `the target is PostgreSQL ${server.major}, but this run was prepared for ${options.expectedMajor}; it is prepared again for the new version`,
       );
+      refused.serverVersionNum = server.versionNum;
+      throw refused;
     }
     return { session, server };
   } catch (error) {
@@ -86,6 +88,9 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
     } finally {
       await scratch.dispose();
     }
+  } catch (error) {
+    if (error instanceof Refused) error.serverVersionNum = server.versionNum;
+    throw error;
   } finally {
     await session.end();
   }

@@ -40,14 +40,14 @@ export interface DifferInput {
 export function planSteps({ from, to, server, canReplace }: DifferInput): Planned {
   const actions = hoistEnumValues(differ(from, to, server));
   const finish = (some: readonly Action[]): readonly Step[] =>
-    withoutOwnNoise(withoutOwnerGrants(some, from, to), server.user).map(stepOf);
+    withoutOwnNoise(withoutOwnerGrants(some, from, to), server.user).map((action) => stepOf(action, false));
   const gentler = replaceViewsInPlace(actions, from, to, canReplace);
   return { steps: finish(actions), gentler: gentler === undefined ? undefined : finish(gentler) };
 }
 
 /** The statements that build a structure in an empty database, owners spelled out, run by an administrator. */
-export function buildSteps(from: FactBase, to: FactBase, server: ServerFacts): readonly Step[] {
-  return hoistEnumValues(differ(from, to, server)).map(stepOf);
+export function buildSteps(from: FactBase, to: FactBase, server: ServerFacts, asPrinted: boolean): readonly Step[] {
+  return hoistEnumValues(differ(from, to, server)).map((action) => stepOf(action, asPrinted));
 }
 
 function differ(from: FactBase, to: FactBase, server: ServerFacts): readonly Action[] {
@@ -62,9 +62,10 @@ function differ(from: FactBase, to: FactBase, server: ServerFacts): readonly Act
   }
 }
 
-function stepOf(action: Action): Step {
+function stepOf(action: Action, asPrinted: boolean): Step {
+  const sql = builtOnPartitions(action.sql);
   return {
-    sql: keepSpelling(builtOnPartitions(action.sql)).replace(/;\s*$/, "").trimEnd(),
+    sql: (asPrinted ? sql : keepSpelling(sql)).replace(/;\s*$/, "").trimEnd(),
     transaction: action.transactionality === "nonTransactional" ? "alone" : "joined",
     commitAfter: action.transactionality === "commitBoundaryAfter",
     losesRows: action.dataLoss === "destructive",

@@ -1,6 +1,6 @@
 import { columnOrderFindings, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
-import { settle, spelledLike } from "./clone.ts";
 import { type CompareInput, withComparison } from "./compare.ts";
+import { spellingOf } from "./spelling.ts";
 
 export type DriftSeverity = "safe" | "info" | "warning" | "error" | "destructive";
 
@@ -27,10 +27,10 @@ const ORDER: readonly DriftSeverity[] = ["safe", "info", "warning", "error", "de
 export function driftOf(input: CompareInput): Promise<DriftResult> {
   return withComparison(input, async (comparison) => {
     const { target, desired: declared, server, scratch } = comparison;
-    const same = compareCatalogs(target.catalog, declared.catalog).length === 0;
-    const desired = same ? declared : spelledLike(target, await settle(scratch, declared, comparison, input.exclusion));
+    const { exclusion } = input;
+    const { wanted } = await spellingOf({ scratch, base: comparison, target, declared, exclusion });
     const byCategory = new Map<string, { names: string[]; severity: DriftSeverity }>();
-    for (const difference of compareCatalogs(target.catalog, desired.catalog)) {
+    for (const difference of compareCatalogs(target.catalog, wanted.catalog)) {
       const { category, severity } = categoryOf(difference);
       const known = byCategory.get(category);
       byCategory.set(category, {
@@ -53,7 +53,7 @@ export function driftOf(input: CompareInput): Promise<DriftResult> {
       diff: Object.fromEntries(
         [...byCategory].map(([c, { names }]) => [c, names] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
       ),
-      columnOrder: columnOrderFindings(target.catalog, desired.catalog),
+      columnOrder: columnOrderFindings(target.catalog, declared.catalog),
       serverVersionNum: server.versionNum,
       serverVersion: server.version,
     };

@@ -62,7 +62,7 @@ type Matcher = (address: Address) => boolean;
 /**
  * Reads exclusion selectors: globs (`*`, `?`) of one to three segments, `schema`, `schema.object` or `schema.object.child`, with
  * an optional `[type=table|view]`. One segment names a schema, an object of the schema `public`, or an object outside of schemas.
- * Each value is split at commas. @throws Refused `invalid_exclude` naming a selector that cannot be honoured
+ * @throws Refused `invalid_exclude` naming a selector that cannot be honoured
  */
 export function parseExclusion(values: readonly string[]): Exclusion {
   const selectors = [
@@ -90,7 +90,7 @@ function matcherOf(selector: string): Matcher {
   const match = /^([^[\]]*)(?:\[type=([a-z_|]+)\])?$/.exec(selector);
   if (match === null) return refuse("only [type=…] may follow the name");
   const [, name = "", typeList] = match;
-  if (/["\\{}]/.test(name)) refuse("quotes, backslashes and braces are not supported");
+  if (/["\\{},]/.test(name)) refuse("quotes, backslashes, braces and commas are not supported");
   const segments = name.split(".");
   if (segments.length > 3 || segments.some((s) => s === "")) refuse("it must have one to three segments");
   const types = typeList?.split("|");

@@ -5,7 +5,6 @@ import { encodePlan, type PlanDocument } from "../../sql/index.ts";
 import { Refused } from "../contract.ts";
 import { columnOrderFindings, compareCatalogs, viewCanBeReplaced } from "./catalog.ts";
 import { classifySteps } from "./classes.ts";
-import { type Desired, settle, spelledLike } from "./clone.ts";
 import { type CompareInput, type Comparison, withComparison } from "./compare.ts";
 import { planSteps, type Step } from "./differ.ts";
 import { fillByDump } from "./dump.ts";
@@ -13,6 +12,7 @@ import type { TransactionMode } from "./execute.ts";
 import { holdFence } from "./protect.ts";
 import { provenSteps } from "./prove.ts";
 import type { ServerFacts } from "./server.ts";
+import { type Spelling, spellingOf } from "./spelling.ts";
 import { differOptions, fingerprint, type View } from "./view.ts";
 
 export interface PlanInput extends CompareInput {
@@ -46,10 +46,11 @@ export function planSchema(input: PlanInput): Promise<PlanResult> {
       serverVersionNum: server.versionNum,
     };
     if (isSame(target, declared, server)) return { outcome: "no-changes", ...found };
-    const desired = await settle(comparison.scratch, declared, comparison, input.exclusion);
-    const wanted = spelledLike(target, desired);
+    const { scratch } = comparison;
+    const spelling = await spellingOf({ scratch, base: comparison, target, declared, exclusion: input.exclusion });
+    const { wanted } = spelling;
     if (isSame(target, wanted, server)) return { outcome: "no-changes", ...found };
-    const steps = await prove(comparison, desired, wanted, input);
+    const steps = await prove(comparison, spelling, input);
     holdFence(parser, steps, input.protectedTables);
     refuseBoundaries(steps, input.mode);
     const document = documentOf(comparison, wanted, steps, input);
@@ -74,12 +75,8 @@ function isSame(target: View, wanted: View, server: ServerFacts): boolean {
 const PROOF_FAILURES: ReadonlySet<string> = new Set(["plan_fails_on_clone", "not_managed", "plan_not_stable"]);
 
 /** Proves the gentler plan where there is one; what cannot be proven gives way to the plain plan. */
-async function prove(
-  comparison: Comparison,
-  desired: Desired,
-  wanted: View,
-  input: PlanInput,
-): Promise<readonly Step[]> {
+async function prove(comparison: Comparison, spelling: Spelling, input: PlanInput): Promise<readonly Step[]> {
+  const { wanted } = spelling;
   const { target, server, scratch, parser } = comparison;
   const { dumpBinary, exclusion } = input;
   const { steps, gentler } = planSteps({
@@ -95,7 +92,7 @@ async function prove(
     return provenSteps({
       clone,
       target,
-      desired,
+      spelling,
       base: comparison,
       steps: some,
       exclusion,

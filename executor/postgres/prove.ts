@@ -2,12 +2,13 @@ import { plan } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import { type Catalog, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
-import { type Base, buildStructure, type Desired, spelledLike } from "./clone.ts";
+import { type Base, buildStructure } from "./clone.ts";
 import type { Step } from "./differ.ts";
 import type { Exclusion } from "./exclude.ts";
 import { type Executable, execute } from "./execute.ts";
 import { quoteIdent } from "./quote.ts";
 import type { Session } from "./session.ts";
+import { mayBeRespelled, type Spelling } from "./spelling.ts";
 import { supplement } from "./supplement.ts";
 import { differOptions, readView, type View } from "./view.ts";
 
@@ -15,7 +16,7 @@ export interface ProofInput {
   /** An empty scratch database. */
   readonly clone: Session;
   readonly target: View;
-  readonly desired: Desired;
+  readonly spelling: Spelling;
   readonly base: Base;
   readonly steps: readonly Step[];
   readonly exclusion: Exclusion;
@@ -31,23 +32,26 @@ export interface ProofInput {
  *   left different, named), `plan_not_stable`, `clone_not_reproduced`
  */
 export async function provenSteps(input: ProofInput): Promise<readonly Step[]> {
-  const { clone, base, desired, target } = input;
-  const { server } = base;
-  const structure = await buildStructure(clone, target, base, input.fill);
-  const unseen = structure.unseen.filter((d) => !respelled(d));
-  const hidden = new Set(unseen.filter((d) => sameAsDesired(d.key, input)).map((d) => d.key));
-  await clone.query(`SET ROLE ${quoteIdent(server.user)}`);
+  const { clone, base, spelling, target } = input;
+  const structure = await buildStructure(clone, target, base, input.fill === undefined ? {} : { fill: input.fill });
+  const unseen = structure.unseen.filter((d) => !mayBeRespelled(d));
+  const hidden = new Set(unseen.filter((d) => sameAsWanted(d.key, input)).map((d) => d.key));
+  const differences = async (reached: View): Promise<readonly Difference[]> => {
+    const accepted = await spelling.accepted(reached);
+    return compareCatalogs(reached.catalog, accepted.catalog).filter((d) => !hidden.has(d.key));
+  };
+  await clone.query(`SET ROLE ${quoteIdent(base.server.user)}`);
   await runOnClone(clone, input.steps, 0);
   const once = await readView(clone, input.exclusion);
-  const { steps: extra } = supplement(differencesTo(once, desired, hidden));
+  const { steps: extra } = supplement(await differences(once));
   await runOnClone(clone, extra, input.steps.length);
   const reached = extra.length === 0 ? once : await readView(clone, input.exclusion);
   const left = [
-    ...differencesTo(reached, desired, hidden),
+    ...(await differences(reached)),
     ...unseen.filter((d) => target.catalog.entries.has(d.key) && !hidden.has(d.key)),
   ];
   if (left.length > 0) throw notManaged(left);
-  const again = plan(reached.facts, spelledLike(reached, desired).facts, differOptions(server)).actions;
+  const again = plan(reached.facts, (await spelling.accepted(reached)).facts, differOptions(base.server)).actions;
   if (again.length > 0) {
     throw new Refused(
       "plan_not_stable",
@@ -57,33 +61,13 @@ export async function provenSteps(input: ProofInput): Promise<readonly Step[]> {
   return [...input.steps, ...extra];
 }
 
-const differencesTo = (present: View, desired: Desired, hidden: ReadonlySet<string>): readonly Difference[] =>
-  compareCatalogs(present.catalog, spelledLike(present, desired).catalog).filter((d) => !hidden.has(d.key));
-
-/** Properties that hold SQL text printed by the server, which another server run may print otherwise. */
-const PRINTED: ReadonlySet<string> = new Set([
-  "definition",
-  "query",
-  "default",
-  "using",
-  "check",
-  "partition key",
-  "partition bound",
-  "tables",
-]);
-
-/** The clone has it, in another spelling: nothing the readers missed. */
-function respelled({ before, after, properties }: Difference): boolean {
-  return before !== undefined && after !== undefined && properties.every((p) => PRINTED.has(p));
-}
-
 /** Something the clone lacks although the target has it; the declared schema holds the very same, so nothing is to be done. */
-function sameAsDesired(key: string, { desired, target }: ProofInput): boolean {
+function sameAsWanted(key: string, { spelling, target }: ProofInput): boolean {
   const only = (catalog: Catalog): Catalog => {
     const entry = catalog.entries.get(key);
     return { ...catalog, entries: new Map(entry === undefined ? [] : [[key, entry]]) };
   };
-  return compareCatalogs(only(target.catalog), only(desired.declared.catalog)).length === 0;
+  return compareCatalogs(only(target.catalog), only(spelling.wanted.catalog)).length === 0;
 }
 
 async function runOnClone(clone: Session, steps: readonly Executable[], offset: number): Promise<void> {

@@ -29,7 +29,7 @@ interface ScratchOptions {
 /**
  * Connects to the scratch server and makes the target's role there, so that what the schema's statements create is owned by the
  * same name on both sides and what that role may not do fails here first.
- * @throws Refused `scratch_version_mismatch` when its major differs from the target's
+ * @throws Refused `scratch_version_mismatch` or `server_version_changed` when its major differs from the target's
  */
 export async function openScratch(target: Target, options: ScratchOptions): Promise<Scratch> {
   const admin = await connectWhenReady(target, options);
@@ -43,12 +43,7 @@ export async function openScratch(target: Target, options: ScratchOptions): Prom
   };
   try {
     const server = await readServer(admin);
-    if (server.major !== options.like.major) {
-      throw new Refused(
-        "scratch_version_mismatch",
-        `the scratch server is PostgreSQL ${server.major} and the target is ${options.like.major}; both must be of one major version`,
-      );
-    }
+    if (server.major !== options.like.major) throw otherMajor(target, server, options.like);
     await makeTargetRole(admin, server, options.like);
     return {
       server,
@@ -69,6 +64,14 @@ export async function openScratch(target: Target, options: ScratchOptions): Prom
     await disposal();
     throw error;
   }
+}
+
+/** A server behind a socket was started for this run: the target has changed. One behind a host name was configured by somebody. */
+function otherMajor(scratch: Target, server: ServerFacts, target: ServerFacts): Refused {
+  const what = `the scratch server is PostgreSQL ${server.major} and the target is ${target.major}`;
+  return scratch.host.startsWith("/")
+    ? new Refused("server_version_changed", `${what}; the run is prepared again for the target's version`)
+    : new Refused("scratch_version_mismatch", `${what}; both must be of one major version`);
 }
 
 /** A sidecar's server may still be in initdb when the command starts: a refused connection is tried again within a bound. */

@@ -46,7 +46,7 @@ const DECLARES: ReadonlySet<string> = new Set([
 ]);
 
 /** Statements that are understood and not accepted: the phrase for a person. */
-const NOT_DECLARATIONS: Readonly<Record<string, string>> = {
+export const NOT_DECLARATIONS: Readonly<Record<string, string>> = {
   InsertStmt: "INSERT changes rows, it declares nothing",
   UpdateStmt: "UPDATE changes rows, it declares nothing",
   DeleteStmt: "DELETE changes rows, it declares nothing",
@@ -65,7 +65,7 @@ const NOT_DECLARATIONS: Readonly<Record<string, string>> = {
 };
 
 /** Objects of the whole cluster: they are not part of one database. */
-const CLUSTER: Readonly<Record<string, string>> = {
+export const CLUSTER: Readonly<Record<string, string>> = {
   CreateRoleStmt: "CREATE ROLE",
   AlterRoleStmt: "ALTER ROLE",
   AlterRoleSetStmt: "ALTER ROLE",
@@ -83,7 +83,7 @@ const CLUSTER: Readonly<Record<string, string>> = {
 };
 
 /** Kinds of objects the differ does not model. */
-const UNMANAGED: Readonly<Record<string, string>> = {
+export const UNMANAGED: Readonly<Record<string, string>> = {
   CreateCastStmt: "CREATE CAST",
   CreateOpClassStmt: "CREATE OPERATOR CLASS",
   CreateOpFamilyStmt: "CREATE OPERATOR FAMILY",
@@ -108,7 +108,7 @@ const UNMANAGED: Readonly<Record<string, string>> = {
   AlterUserMappingStmt: "ALTER USER MAPPING",
 };
 
-const UNMANAGED_DEFINITIONS: Readonly<Record<string, string>> = {
+export const UNMANAGED_DEFINITIONS: Readonly<Record<string, string>> = {
   OBJECT_OPERATOR: "CREATE OPERATOR",
   OBJECT_TYPE: "CREATE TYPE of a base type",
   OBJECT_TSPARSER: "CREATE TEXT SEARCH PARSER",
