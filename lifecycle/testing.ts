@@ -64,9 +64,10 @@ export class TestWorld {
   envelope: EnvelopeFacts;
   memory: View["memory"] = {};
   configuration: Configuration;
-  /** What the next Job's frame says; Jobs end at once unless `holdJobs`. */
+  /** What the next Job's frame says; Jobs end at once, an Apply's once its gate is open and unless `holdJobs` or `holdApply`. */
   answer: Answer;
   holdJobs = false;
+  holdApply = false;
   readonly moves: Move[] = [];
   #draws = 0;
 
@@ -250,6 +251,23 @@ export class TestWorld {
     throw new Error(`never done; last moves: ${this.rules().slice(-12).join(" ")}`);
   }
 
+  /** Performs move by move, at this instant, until `done` after one of them. */
+  stepTo(done: (w: TestWorld) => boolean, maxMoves = 200): void {
+    for (let moved = 0; moved < maxMoves; moved += 1) {
+      const move = this.decide();
+      this.moves.push(move);
+      if (move.kind === "wait" && move.read !== undefined) {
+        this.results.set(move.read.podUID, this.readResult(move.read.podUID));
+      } else if (move.kind === "wait" || move.kind === "rest") {
+        break;
+      } else {
+        this.perform(move);
+      }
+      if (done(this)) return;
+    }
+    throw new Error(`never there; last moves: ${this.rules().slice(-12).join(" ")}`);
+  }
+
   rules(): string[] {
     return this.moves.map((move) => move.rule);
   }
@@ -294,7 +312,7 @@ export class TestWorld {
         return;
       case "openGate":
         this.eachPod((pod) => (pod.uid === move.podUID ? { ...pod, gated: false } : pod));
-        if (!this.holdJobs) this.endJobs();
+        if (!this.holdJobs && !this.holdApply) this.endJobs();
         return;
       case "scheduleTtl": {
         const held = this.jobs.get(move.jobName);

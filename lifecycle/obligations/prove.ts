@@ -116,7 +116,8 @@ function filled(c: Context, record: ApplyRecord): Move {
   const snapshot = snapshotted(c, "8");
   if ("move" in snapshot) return snapshot.move;
   if ("refused" in snapshot) {
-    const { reason, sentence } = snapshot.refused;
+    const { reason } = snapshot.refused;
+    const sentence = `${snapshot.refused.sentence} An unsettled Apply waits for it; once it is known what that did, kubectl ptah settle ends it.`;
     return patch(c, "8/refused", {
       set: { retryNotBefore: retryAt(c) },
       cause: { at: "sourceRefused", reason, sentence },
