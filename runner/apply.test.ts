@@ -220,6 +220,23 @@ describe("an apply", () => {
     });
   });
 
+  test("does not wait for a process its executor left behind, and ends it", async () => {
+    const pod = podOf({ apply: [{ leavesProcess: true }] });
+    pod.env[ENV.terminationGraceSeconds] = "1";
+    const ended = await pod.run();
+    expect(ended.result?.error).toBeUndefined();
+    expect(ended.result?.mutationStarted).toBe(true);
+    const left = Number(readFileSync(join(pod.work, "left"), "utf8"));
+    await until("the end of the process left behind", () => {
+      try {
+        // A killed process that nobody has reaped yet is as good as gone.
+        return /^State:\s+Z/m.test(readFileSync(`/proc/${left}/status`, "utf8")) ? true : undefined;
+      } catch {
+        return true;
+      }
+    });
+  });
+
   test("of another protocol is a document every manager can read, and starts nothing", async () => {
     const pod = podOf();
     pod.env[ENV.protocolVersion] = "2";

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
@@ -18,6 +19,8 @@ interface Step {
   readonly untilTerm?: boolean;
   /** Never ends by itself and ignores SIGTERM. */
   readonly deaf?: boolean;
+  /** Leaves a process behind that keeps its output open. */
+  readonly leavesProcess?: boolean;
   /** Kills itself. */
   readonly suicide?: boolean;
 }
@@ -79,6 +82,10 @@ function honest(): Record<string, unknown> {
 
 function finish(): void {
   if (step.stderr !== undefined) process.stderr.write(step.stderr);
+  if (step.leavesProcess === true) {
+    const left = spawn("sleep", ["600"], { stdio: ["ignore", "inherit", "inherit"] });
+    writeFileSync(`${home}/left`, String(left.pid));
+  }
   if (step.suicide === true) process.kill(process.pid, "SIGKILL");
   const text = step.report === null ? "" : `${JSON.stringify({ ...honest(), ...step.report })}\n`;
   process.stdout.write(text, () => process.exit(step.exit ?? 0));
