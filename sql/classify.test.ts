@@ -244,6 +244,7 @@ describe("what cannot be read", () => {
     "LOAD 'x'",
     "ALTER SYSTEM SET x = 1",
     "SET standard_conforming_strings = off",
+    `COMMENT ON TABLE t IS '${"x".repeat(1024 * 1024)}'`,
     `SELECT ${"(".repeat(20_000)}1${")".repeat(20_000)}`,
   ];
   for (const sql of table) {

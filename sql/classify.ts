@@ -15,6 +15,10 @@ import { child, list, type Tree, text, unwrap, visit } from "./tree.ts";
  */
 export function classify(parser: Parser, sql: string): Classification {
   const found = new Findings();
+  if (Buffer.byteLength(sql) > LIMITS.classifiedSizeBytes) {
+    found.unreadable("SQL that is too large to read");
+    return found.result();
+  }
   readText(parser, sql, found, { runs: true }, 0);
   return found.result();
 }

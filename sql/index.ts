@@ -16,5 +16,5 @@ export {
 export { orderedPrivileges, PRIVILEGE_CHANGES, type PrivilegeChange } from "./privileges.ts";
 export { SEVERITIES, type Severity, strongerSeverity } from "./severity.ts";
 export { type SplitOutcome, type SplitStatement, split } from "./split.ts";
-export { child, list, stringValue, type Tree, text, unwrap, visit } from "./tree.ts";
 export { type PlanSummary, planSummary, type SummaryOutcome } from "./summary.ts";
+export { child, list, stringValue, type Tree, text, unwrap, visit } from "./tree.ts";

@@ -8,6 +8,8 @@ export const LIMITS = {
   chunkCount: 16,
   /** The largest SQL text given to the parser in one piece. */
   sqlSizeBytes: 8 * 1024 * 1024,
+  /** The largest text one classification reads; its tree is some 150 times as large, and nobody reads more before approving. */
+  classifiedSizeBytes: 1024 * 1024,
   /** Statements of one plan; far above any real schema, low enough to be read by a person. */
   statementCount: 20_000,
   /** Nodes of one statement's tree that are read; a larger statement counts as unreadable. */
