@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
-import { type KubectlTarget, kubectl } from "../cluster/kubectl.ts";
-import { openCluster } from "../cluster/open.ts";
-import { createProgress } from "../cluster/progress.ts";
+import { type KubectlTarget, kubectl } from "../../cluster/kubectl.ts";
+import { openCluster } from "../../cluster/open.ts";
+import { createProgress } from "../../cluster/progress.ts";
 
 /** What kubectl renders of the manifests; UPDATE_GOLDEN=1 rewrites the golden files. */
 
-const MANIFESTS = join(import.meta.dir, "../../manifests");
+const MANIFESTS = join(import.meta.dir, "../../../manifests");
 const START_MS = 60_000;
 
 let target: KubectlTarget;

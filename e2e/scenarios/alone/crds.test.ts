@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../cluster/kubectl.ts";
-import { openCluster } from "../cluster/open.ts";
-import { createProgress } from "../cluster/progress.ts";
-import { waitFor } from "../cluster/wait.ts";
+import { type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../../cluster/kubectl.ts";
+import { openCluster } from "../../cluster/open.ts";
+import { createProgress } from "../../cluster/progress.ts";
+import { waitFor } from "../../cluster/wait.ts";
 
 /** What the API server itself makes of the generated definitions: acceptance, defaults, rules, explanations. */
 
-const CRDS = join(import.meta.dir, "../../crds/yaml");
+const CRDS = join(import.meta.dir, "../../../crds/yaml");
 const NAMESPACE = "crd-acceptance";
 const START_MS = 60_000;
 

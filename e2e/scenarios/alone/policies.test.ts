@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
-import { type KubectlTarget, kubectl, tryKubectl } from "../cluster/kubectl.ts";
-import { openCluster } from "../cluster/open.ts";
-import { createProgress } from "../cluster/progress.ts";
-import { waitFor } from "../cluster/wait.ts";
+import { type KubectlTarget, kubectl, tryKubectl } from "../../cluster/kubectl.ts";
+import { openCluster } from "../../cluster/open.ts";
+import { createProgress } from "../../cluster/progress.ts";
+import { waitFor } from "../../cluster/wait.ts";
 
 /** What the shipped admission policies and roles let pass, on an API server alone: no webhook takes part. */
 
-const BASE = join(import.meta.dir, "../../manifests/base");
+const BASE = join(import.meta.dir, "../../../manifests/base");
 const NAMESPACE = "policy-acceptance";
 const START_MS = 60_000;
 const POLICY_KINDS = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
