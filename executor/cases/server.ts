@@ -1,5 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +96,8 @@ export interface ServerOptions {
   /** Asks for one of several installed majors. */
   readonly major?: number;
   readonly superuser?: string;
+  /** Server certificate and key in PEM: the server then speaks TLS. */
+  readonly tls?: { readonly certificate: string; readonly key: string };
 }
 
 /** Starts a server; installs the distribution's one where none is there. */
@@ -113,6 +124,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     "--no-sync",
   ]);
   execFileSync(initdb, initArgs, { cwd: home, stdio: ["ignore", "ignore", "pipe"] });
+  const tls = options.tls === undefined ? [] : writeTls(data, options.tls, account);
   const port = await freePort();
   const [postgres, args] = command(account, join(found.binDir, "postgres"), [
     "-D",
@@ -135,6 +147,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     "autovacuum=off",
     "-c",
     "shared_buffers=64MB",
+    ...tls,
   ]);
   const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
   const url = (database: string, user = superuser): string =>
@@ -151,6 +164,18 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** A key must belong to the server's account and be readable by it alone. @returns the settings that name the files */
+function writeTls(data: string, tls: { certificate: string; key: string }, account: Account | undefined): string[] {
+  for (const [name, text] of [
+    ["server.crt", tls.certificate],
+    ["server.key", tls.key],
+  ] as const) {
+    writeFileSync(join(data, name), text, { mode: 0o600 });
+    if (account !== undefined) chownSync(join(data, name), account.uid, account.gid);
+  }
+  return ["-c", "ssl=on"];
 }
 
 async function untilReady(url: string, child: ChildProcess): Promise<void> {

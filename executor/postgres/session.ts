@@ -168,12 +168,25 @@ function connectionFailure(error: unknown, role: string): Failure | Refused | Ca
   if (state === "3D000") {
     return new Failure(
       "database_missing",
-      `the database named in the URL of ${role} does not exist (SQLSTATE 3D000)`,
+      `the database named in the URL of ${role} does not exist (SQLSTATE 3D000); create it or correct the URL`,
       state,
     );
   }
-  return new Failure("connection_failed", `cannot connect to ${role}: ${connectReason(error)}`, state);
+  const reason = connectReason(error);
+  const advice = CERTIFICATE_ERRORS.has(String((error as { code?: unknown } | null)?.code))
+    ? "give the certificate of the authority that signed the server's (caFrom beside urlFrom, sslrootcert in a URL)"
+    : "check that the server runs and that the URL's address is the right one";
+  return new Failure("connection_failed", `cannot connect to ${role}: ${reason}; ${advice}`, state);
 }
+
+/** Codes of a TLS check that ended at a certificate whose authority is not known here. */
+const CERTIFICATE_ERRORS: ReadonlySet<string> = new Set([
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+]);
 
 function connectReason(error: unknown): string {
   const state = sqlstateOf(error);
