@@ -217,6 +217,19 @@ describe("a pass", () => {
     expect(bundles()[0]).toBe(secret("ca", "ca.crt"));
   });
 
+  test("losing the authority's Secret makes another one and goes on trusting what is served", async () => {
+    await runPass(rotation, stop);
+    const first = secret("ca", "ca.crt");
+    storage.objects.delete(`${SECRETS}/ca`);
+    steps.length = 0;
+    await runPass(rotation, stop);
+    expect(steps.map(({ kind }) => kind)).toEqual(["create-authority", "publish-bundle", "issue-serving"]);
+    expect(bundles()[0]).toBe(`${secret("ca", "ca.crt")}${first}`);
+    now += HOUR;
+    await runPass(rotation, stop);
+    expect(bundles()[0]).toBe(secret("ca", "ca.crt"));
+  });
+
   test("a key that is not the certificate's own is not served on", async () => {
     await runPass(rotation, stop);
     const data = storage.objects.get(`${SECRETS}/tls`)?.["data"] as Record<string, string>;

@@ -68,7 +68,11 @@ async function perform(
     );
   switch (step.kind) {
     case "create-authority":
-      return store({ current: await createAuthority(now, policy.authorityValidityMs) }, {});
+      // What signed the certificate being served stays trusted, so that losing the authority's Secret stops nothing.
+      return store(
+        { current: await createAuthority(now, policy.authorityValidityMs), previous: snapshot.servedBy },
+        snapshot.servedBy === undefined ? {} : { switchedAtMs: now },
+      );
     case "stage-authority":
       return store(
         { current, next: await createAuthority(now, policy.authorityValidityMs), previous },

@@ -10,7 +10,7 @@ import {
 } from "../kube/index.ts";
 import { limits } from "./limits.ts";
 import type { RotationState } from "./plan.ts";
-import { belongTogether, factsOf, fingerprintsOf, namesOf, type Pair, signedBy } from "./x509.ts";
+import { belongTogether, certificatesOf, factsOf, fingerprintsOf, namesOf, type Pair, signedBy } from "./x509.ts";
 
 /** The two Secrets and the two admission configurations that rotation works on. */
 export interface Places {
@@ -75,6 +75,8 @@ export interface Snapshot {
   readonly state: RotationState;
   readonly authority: { readonly current?: Pair; readonly next?: Pair; readonly previous?: string };
   readonly times: v.InferOutput<typeof Clock>;
+  /** The authority that signed what is being served, as the serving Secret itself remembers it. */
+  readonly servedBy?: string;
   readonly secrets: { readonly tls?: Secret; readonly authority?: Secret };
   readonly configurations: readonly { readonly kind: Kind<Configuration>; readonly object: Configuration }[];
 }
@@ -106,6 +108,7 @@ export async function readSnapshot(client: KubeClient, places: Places, signal: A
     },
     authority,
     times,
+    servedBy: servedBy(tls),
     secrets: { tls, authority: authoritySecret },
     configurations: found,
   };
@@ -221,6 +224,12 @@ function authorityOf(secret: Secret | undefined): Snapshot["authority"] {
     next: pairOf(secret, "next"),
     previous: previous !== undefined && factsOf(previous) !== undefined ? previous : undefined,
   };
+}
+
+function servedBy(tls: Secret | undefined): string | undefined {
+  const certificate = textOf(tls, "tls.crt");
+  if (certificate === undefined) return undefined;
+  return certificatesOf(textOf(tls, "ca.crt") ?? "").find((authority) => signedBy(certificate, authority));
 }
 
 function timesOf(secret: Secret | undefined): v.InferOutput<typeof Clock> {

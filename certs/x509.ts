@@ -113,10 +113,15 @@ export function namesOf(certificate: string): string[] {
     .filter((name) => name !== "");
 }
 
+/** @returns each certificate of a PEM bundle, as PEM of its own. */
+export function certificatesOf(bundle: string): string[] {
+  const blocks = bundle.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  return blocks.map((block) => `${block}\n`);
+}
+
 /** @returns each certificate of a PEM bundle by fingerprint; what is none counts as an unknown one. */
 export function fingerprintsOf(bundle: string): string[] {
-  const blocks = bundle.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
-  return blocks.map((block) => parse(block)?.fingerprint256 ?? "unknown");
+  return certificatesOf(bundle).map((block) => parse(block)?.fingerprint256 ?? "unknown");
 }
 
 function parse(certificate: string): X509Certificate | undefined {
