@@ -19,6 +19,7 @@ import type {
   Wait,
 } from "./move.ts";
 import { type Cause, present } from "./present.ts";
+import { instantOf } from "./time.ts";
 import type { Tools } from "./tools.ts";
 import type { ResourceFacts, View } from "./view.ts";
 
@@ -62,11 +63,15 @@ export interface Change {
   readonly metrics?: readonly MetricTransition[];
 }
 
+/** The whole second an instant lies in, as object times have it; so no entry of an object is older than its journal. */
+const secondOf = (ms: number): string => instantOf(Math.floor(ms / 1000) * 1000);
+
 /** The status after a change: fields, journal, then what people read. The same object when nothing changes. */
 export function statusAfter(c: Context, change: Change): Status {
   let next: Status = c.status;
   if (change.set !== undefined) next = { ...next, ...change.set };
   if (!c.tools.narrate) return next;
+  if (next.journal === undefined && next !== c.status) next = { ...next, journal: { coveredSince: secondOf(c.nowMs) } };
   if (change.journal !== undefined && change.journal.length > 0) {
     next = { ...next, journal: journalWith(next.journal, change.journal, next.plan, c.nowMs) };
   }

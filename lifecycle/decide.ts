@@ -2,7 +2,7 @@
  * The decision: the first rule that applies decides (the rule table, `README.md`). Pure and total over the view: no clock, no
  * randomness, no input or output, and it never throws on a view its schema admits.
  */
-import { type Context, contextOf, rest } from "./context.ts";
+import { type Context, contextOf, idle, rest } from "./context.ts";
 import type { Family } from "./families/family.ts";
 import { schemaFamily } from "./families/schema.ts";
 import type { Move, RuleId } from "./move.ts";
@@ -13,6 +13,7 @@ import { advance } from "./obligations/dispatch.ts";
 import { mark } from "./obligations/marks.ts";
 import { keepFinalizer, restoreFromMirror } from "./obligations/mirror.ts";
 import { prove } from "./obligations/prove.ts";
+import { nextPruneMs } from "./obligations/prune.ts";
 import { answerReadRequest } from "./obligations/readRequest.ts";
 import { keepLease } from "./obligations/realm.ts";
 import { release } from "./obligations/release.ts";
@@ -48,7 +49,7 @@ export const RULES: readonly Rule[] = [
   { id: "5", when: (c) => c.record !== undefined, decide: settleByPerson },
   { id: "6", when: (c) => c.claim !== undefined, decide: claimed },
   { id: "7", when: always, decide: keepBinding },
-  { id: "8", when: (c) => c.record !== undefined, decide: prove },
+  { id: "8", when: (c) => c.record !== undefined, decide: proveAndMark },
   { id: "9", when: (c) => c.resource.deleting, decide: deletion },
   { id: "10", when: (c) => c.resource.finalizer, decide: bareFinalizer },
   { id: "11", when: always, decide: mark },
@@ -60,6 +61,21 @@ export const RULES: readonly Rule[] = [
   { id: "17", when: (c) => c.status.plan !== undefined, decide: apply },
   { id: "18", when: always, decide: atRest },
 ];
+
+/** An idle move that also ends when rule 11 has something to do again. */
+function untilNextMark(c: Context, move: Move): Move {
+  if (move.kind !== "wait" && move.kind !== "rest") return move;
+  const nextMs = nextPruneMs(c);
+  return Number.isFinite(nextMs) && nextMs < (move.untilMs ?? Number.POSITIVE_INFINITY)
+    ? { ...move, untilMs: nextMs }
+    : move;
+}
+
+/** Rule 8: what waits for our mark does not wait for the proof. */
+function proveAndMark(c: Context): Move | undefined {
+  const move = prove(c);
+  return move !== undefined && idle(move) ? (mark(c) ?? untilNextMark(c, move)) : move;
+}
 
 /** Rule 6: a claim that is no dispatched Apply is revalidated, then withdrawn, discarded, or advanced. */
 function claimed(c: Context): Move | undefined {
@@ -85,10 +101,12 @@ export function decideWith(rules: readonly Rule[], view: View, tools: Tools): Mo
   const family = FAMILIES[view.family];
   if (family === undefined) return rest("0", "Unsupported");
   const c = contextOf(view, tools, family);
+  let marked = false;
   for (const rule of rules) {
     if (!rule.when(c)) continue;
     const move = rule.decide(c);
-    if (move !== undefined) return move;
+    if (move !== undefined) return marked ? untilNextMark(c, move) : move;
+    marked ||= rule.id === "11";
   }
   return rest("18", "Pending");
 }

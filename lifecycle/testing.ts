@@ -14,6 +14,7 @@ import type { OperationSpec } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { decide } from "./decide.ts";
 import type { LookItem, Move } from "./move.ts";
+import { leaseRecordKey } from "./obligations/realm.ts";
 import { baseResult, IMAGE, type Lease, leaseAfter, mirrorMark, podOf, sourceOf } from "./testing-facts.ts";
 import type { Tools } from "./tools.ts";
 import type {
@@ -208,10 +209,19 @@ export class TestWorld {
           [item.piece]: fresh({ jobName: item.jobName, pods: this.jobs.get(item.jobName)?.pods ?? [] }),
         };
       case "lease":
-        return { ...view, lease: fresh({ digest: item.digest, lease: this.lease }) };
+        return { ...view, memory: this.remember(), lease: fresh({ digest: item.digest, lease: this.lease }) };
       case "foreignHolder":
         return { ...view, foreignHolder: fresh({ holder: item.holder, attempt: null, job: null, pods: [] }) };
     }
+  }
+
+  /** Since when the Lease is unchanged, as the shell remembers it. */
+  private remember(): View["memory"] {
+    const record = this.lease === null ? undefined : leaseRecordKey(this.lease);
+    if (record !== undefined && this.memory.leaseUnchanged?.record !== record) {
+      this.memory = { ...this.memory, leaseUnchanged: { record, sinceMonotonicMs: this.wallMs } };
+    }
+    return this.memory;
   }
 
   /** One decision with its looks; nothing is performed. */

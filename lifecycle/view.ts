@@ -360,7 +360,7 @@ export interface PodFacts {
   readonly terminated: boolean;
   /** The final Pod is the template within the admission snapshot. */
   readonly accepted: boolean;
-  /** A short stable word why the operation container cannot start, where the Pod says so (for messages only). */
+  /** Why the operation container cannot start, in few words, where the Pod says so (for messages only). */
   readonly waiting?: string;
 }
 

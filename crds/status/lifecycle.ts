@@ -79,6 +79,7 @@ export const Claim = v.object({
   admissionSnapshot: opt("What the Pod is admitted under.", AdmissionSnapshot),
   admissionSnapshotRefreshed: opt("True once the snapshot was resolved a second time.", v.boolean()),
   dispatchStarted: opt("True once the one create may have been sent; never cleared for an Apply.", v.boolean()),
+  dispatchedAt: opt("When the create of this attempt's Job was sent.", Instant),
   activeDeadlineSeconds: opt("Deadline the Job was claimed with.", int(1)),
 });
 export type Claim = v.InferOutput<typeof Claim>;

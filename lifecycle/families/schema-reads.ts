@@ -71,7 +71,8 @@ function judgeError(
   const record = proofRecord(c, claim);
   // A refused proof has read that changes are left only where the fence was hit; any other refusal proves nothing.
   if (refusal === undefined || (record !== undefined && refusal !== "ProtectedTable")) {
-    return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence });
+    const again = `${sentence}. It is tried again after ${c.spec.execution.failureRetryInterval}.`;
+    return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again });
   }
   return planRefused(c, rule, claim, refusal, sentence);
 }

@@ -116,7 +116,7 @@ function consumed(c: Context, claim: Claim): Move | undefined {
 
 function dispatchChange(c: Context, claim: Claim) {
   const { plan } = c.status;
-  const started = { activeOperation: { ...claim, dispatchStarted: true } };
+  const started = { activeOperation: { ...claim, dispatchStarted: true, dispatchedAt: instantOf(c.nowMs) } };
   if (claim.type !== "Apply" || plan === undefined) return { set: started };
   const approval = claim.approval === undefined ? {} : { approval: claim.approval };
   return {

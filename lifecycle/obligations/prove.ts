@@ -4,23 +4,19 @@
  */
 import type { ApplyRecord } from "../../crds/status/index.ts";
 import { attemptOfRecord, horizonMs, mayStillWrite, withListed } from "../attempt.ts";
-import { type Context, claimMove, idle, need, patch, patchIfNew, rest, wait } from "../context.ts";
+import { type Context, claimMove, need, patch, patchIfNew, rest, wait } from "../context.ts";
 import type { Move, RuleId } from "../move.ts";
 import { retryAt } from "../positions.ts";
 import type { Cause } from "../present.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
 import { newClaim } from "./claim.ts";
 import { snapshotted } from "./cycle.ts";
-import { mark } from "./marks.ts";
 import { nextRenewalMs, ownerOfRecord, takeLease } from "./realm.ts";
 import { failureEntry } from "./retry.ts";
 
 export function prove(c: Context): Move | undefined {
   const { record } = c;
-  if (record === undefined) return undefined;
-  const move = proofOf(c, record);
-  // What waits for our mark does not wait for the proof.
-  return idle(move) ? (mark(c) ?? move) : move;
+  return record === undefined ? undefined : proofOf(c, record);
 }
 
 /** What was seen of a record's Job and Pods since, durably; undefined where nothing new is to be said. */

@@ -29,6 +29,17 @@ function prunePlans(c: Context): Move | undefined {
   return { kind: "deletePlan", rule: "11/plans", name, uid, resourceVersion };
 }
 
+/** The next instant at which a snapshot nothing names is old enough to go; far away where there is none. */
+export function nextPruneMs(c: Context): number {
+  let next = Number.POSITIVE_INFINITY;
+  if (c.status.source === undefined) return next;
+  for (const s of c.view.snapshots?.value ?? []) {
+    const goneMs = s.createdAtMs + SNAPSHOT_KEPT_MS;
+    if (goneMs > c.nowMs && !s.deleting && !inUse(c, s.contentDigest)) next = Math.min(next, goneMs);
+  }
+  return next;
+}
+
 function namedPlans(c: Context): Set<string> {
   const named = journalledPlans(c.status.journal, c.status.plan);
   const { plan, applied } = c.status;

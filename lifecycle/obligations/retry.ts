@@ -36,6 +36,7 @@ export function nextAttempt(c: Context, claim: Claim): Claim {
     attempt: claim.attempt + 1,
     jobUID: undefined,
     dispatchStarted: undefined,
+    dispatchedAt: undefined,
     pods: undefined,
     podCount: undefined,
   };

@@ -44,11 +44,14 @@ export function superviseRead(c: Context, claim: Claim): Move {
   return job.terminal === undefined ? superviseRunning(c, claim, job) : accountRead(c, claim, job);
 }
 
+/** A reading's Job has ended by its own deadline, or nobody looks after it any more. */
+function overdueMs(claim: Claim): number {
+  const seconds = (claim.activeDeadlineSeconds ?? 0) + (claim.terminationGracePeriodSeconds ?? 0);
+  return msOf(claim.dispatchedAt ?? claim.startedAt) + seconds * 1000 + SKEW_MS;
+}
+
 function superviseRunning(c: Context, claim: Claim, job: JobFacts): Move {
-  const overMs =
-    msOf(claim.startedAt) +
-    ((claim.activeDeadlineSeconds ?? 0) * 2 + (claim.terminationGracePeriodSeconds ?? 0)) * 1000 +
-    SKEW_MS;
+  const overMs = overdueMs(claim);
   if (c.nowMs >= overMs) {
     return failAttempt(c, "6", claim, {
       reason: "OperationFailed",
@@ -73,7 +76,7 @@ function podHeld(c: Context, rule: string, claim: Claim, job: JobFacts): Move | 
   const pods = c.view.pods?.value.jobName === claim.jobName ? c.view.pods.value.pods : [];
   const waiting = pods.find((pod) => pod.waiting !== undefined && !pod.gated);
   if (waiting === undefined) return undefined;
-  const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}. Check that what it mounts and pulls exists; it starts by itself then.`;
+  const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}. Provide what its spec names; it starts by itself then.`;
   return patchIfNew(c, rule, { cause: { at: "podHeld", reason: "OperationInProgress", sentence } });
 }
 
