@@ -133,12 +133,6 @@ export class KubeClient {
         for await (const page of this.pages(kind, selection, options)) {
           items.push(...page.items);
           resourceVersion = page.resourceVersion;
-          if (options.itemsMax !== undefined && items.length > options.itemsMax) {
-            throw new KubeError(
-              { code: "TooLarge", committed: "no" },
-              `more than ${options.itemsMax} ${kind.plural} match`,
-            );
-          }
         }
         return { items, resourceVersion };
       } catch (error) {
@@ -154,6 +148,7 @@ export class KubeClient {
     options: ListOptions = {},
   ): AsyncGenerator<List<T>> {
     let token: string | undefined;
+    let seen = 0;
     for (let page = 0; page < limits.listPagesMax; page++) {
       const query = selectionQuery(selection);
       query.set("limit", String(options.pageItems ?? limits.listPageItems));
@@ -171,6 +166,13 @@ export class KubeClient {
       }
       const apiVersion = apiVersionOf(kind);
       const items = (raw.items ?? []).map((item) => kind.parse(withKind(item, apiVersion, kind.kind)));
+      seen += items.length;
+      if (options.itemsMax !== undefined && seen > options.itemsMax) {
+        throw new KubeError(
+          { code: "TooLarge", committed: "no" },
+          `more than ${options.itemsMax} ${kind.plural} match`,
+        );
+      }
       yield { items, resourceVersion: raw.metadata?.resourceVersion ?? "" };
       token = raw.metadata?.continue === "" ? undefined : raw.metadata?.continue;
       if (token === undefined) return;

@@ -50,7 +50,7 @@ export interface Job extends Stored {
 
 export interface ContainerState {
   readonly running?: { readonly startedAt?: string };
-  readonly waiting?: { readonly reason?: string };
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
   readonly terminated?: {
     readonly exitCode: number;
     readonly reason?: string;

@@ -17,9 +17,17 @@ import {
   type RawCustom,
   Store,
 } from "../kube/index.ts";
-import type { ApprovalFacts, ClaimantFacts, OwnedPlanFacts, ResourceFacts } from "../lifecycle/view.ts";
+import type {
+  ApprovalFacts,
+  ClaimantFacts,
+  JobFacts,
+  OwnedPlanFacts,
+  PodFacts,
+  ResourceFacts,
+} from "../lifecycle/view.ts";
 import { newerStateVersions } from "./contract.ts";
 import { approvalFacts, controllerOf, instantMs, ownedPlanFacts, resourceFacts } from "./view/objects.ts";
+import { jobFacts, podFacts } from "./view/workloads.ts";
 
 /** A PtahSchema as a cache holds it. One this version cannot read is kept as such, so that it is counted and never acted on. */
 export type SchemaEntry = {
@@ -63,6 +71,22 @@ export interface ConfigMapEntry {
   readonly snapshotOf: string;
   readonly createdAtMs: number;
   readonly deleting: boolean;
+}
+
+/** A Job or a Pod of an operation: what decisions see of it, and whom it belongs to. Templates and specs are not kept. */
+export interface JobEntry {
+  readonly namespace: string;
+  readonly ownerUID: string;
+  readonly facts: JobFacts;
+}
+
+export interface PodEntry {
+  readonly namespace: string;
+  readonly schema: string;
+  /** Names of the Jobs that own it. */
+  readonly jobNames: readonly string[];
+  /** Never `accepted`: that is judged on a Pod that was read for the purpose. */
+  readonly facts: PodFacts;
 }
 
 /** What the caches tell about: a resource to decide about again. */
@@ -123,8 +147,8 @@ export class Caches {
   readonly schemas: Store<RawCustom, SchemaEntry>;
   readonly plans: Store<RawCustom, PlanEntry | undefined>;
   readonly approvals: Store<RawCustom, ApprovalEntry | undefined>;
-  readonly jobs: Store<Job, Job>;
-  readonly pods: Store<Pod, Pod>;
+  readonly jobs: Store<Job, JobEntry>;
+  readonly pods: Store<Pod, PodEntry>;
   readonly configMaps: Store<MetadataOnly, ConfigMapEntry>;
   /** Resources by the ConfigMaps that their sources name, and by realm. */
   readonly #bySource = new Map<string, Set<string>>();
@@ -155,8 +179,8 @@ export class Caches {
       kinds.Job,
       { ...selection, labelSelector: OPERATIONS },
       {
-        keep: withoutManagedFields,
-        onChange: ({ before, after }) => this.#wakeUID(controllerOf((after ?? before)?.metadata ?? NOBODY)),
+        keep: jobEntry,
+        onChange: ({ before, after }) => this.#wakeUID((after ?? before)?.ownerUID),
         onError: onError("Job"),
       },
     );
@@ -164,7 +188,7 @@ export class Caches {
       kinds.Pod,
       { ...selection, labelSelector: OPERATIONS },
       {
-        keep: withoutManagedFields,
+        keep: podEntry,
         onChange: ({ before, after }) => this.#onPod(after ?? before),
         onError: onError("Pod"),
       },
@@ -262,9 +286,8 @@ export class Caches {
     if (entry !== undefined) this.#options.wake(keyOf({ namespace: entry.namespace, name: entry.facts.resourceName }));
   }
 
-  #onPod(pod: Pod | undefined): void {
-    const name = pod?.metadata.labels?.[label.schema];
-    if (name !== undefined) this.#options.wake(keyOf({ namespace: pod?.metadata.namespace, name }));
+  #onPod(pod: PodEntry | undefined): void {
+    if (pod !== undefined) this.#options.wake(keyOf({ namespace: pod.namespace, name: pod.schema }));
   }
 
   #onConfigMap(entry: ConfigMapEntry | undefined): void {
@@ -298,8 +321,6 @@ export class Caches {
   }
 }
 
-const NOBODY = { name: "", uid: "", resourceVersion: "" };
-
 function realmOf(entry: SchemaEntry | undefined): string {
   return (entry?.state === "read" ? entry.coordinationDigest : undefined) ?? "";
 }
@@ -324,9 +345,18 @@ function removeFrom(index: Map<string, Set<string>>, name: string, key: string):
   if (held?.size === 0) index.delete(name);
 }
 
-function withoutManagedFields<T extends { readonly metadata: object }>(object: T): T {
-  const { managedFields: _dropped, ...metadata } = object.metadata as { managedFields?: unknown };
-  return { ...object, metadata };
+function jobEntry(job: Job): JobEntry {
+  return { namespace: job.metadata.namespace ?? "", ownerUID: controllerOf(job.metadata), facts: jobFacts(job) };
+}
+
+function podEntry(pod: Pod): PodEntry {
+  const owners = (pod.metadata.ownerReferences ?? []).filter((owner) => owner.kind === "Job");
+  return {
+    namespace: pod.metadata.namespace ?? "",
+    schema: pod.metadata.labels?.[label.schema] ?? "",
+    jobNames: owners.map((owner) => owner.name),
+    facts: podFacts(pod, undefined, undefined),
+  };
 }
 
 function configMapEntry(object: MetadataOnly | ConfigMap): ConfigMapEntry {

@@ -8,9 +8,9 @@ import { connect } from "../kube/index.ts";
 import { decide } from "../lifecycle/decide.ts";
 import { realTools } from "../lifecycle/tools.ts";
 import type { Configuration } from "../lifecycle/view.ts";
-import { loadParser } from "../sql/parser.ts";
 import { RUNNER_PROTOCOL_VERSION } from "../workload/limits.ts";
 import { STATE_VERSION } from "./contract.ts";
+import { LazyParser } from "./lazy-parser.ts";
 import { jsonLog } from "./log.ts";
 import { type Ended, Manager, sentenceOf } from "./manager.ts";
 import { realWorld } from "./ports.ts";
@@ -60,14 +60,16 @@ async function run(settings: Settings): Promise<Ended> {
     },
     scratchImages: settings.scratchImages,
   };
+  const parser = new LazyParser();
+  const tools = realTools(parser);
   const manager = new Manager({
     kube,
     world,
     log,
     configuration,
-    prepareDecision: async () => {
-      const tools = realTools(await loadParser());
-      return (view) => decide(view, tools);
+    decide: (view) => decide(view, tools),
+    prepare: async (result) => {
+      if (result.operation === "plan" && result.planOutcome === "Changes") await parser.load();
     },
     admission: settings.admission,
     coordinationNamespace: settings.coordinationNamespace ?? kube.connection.namespace,

@@ -2,6 +2,7 @@ import { type Connected, isKubeError } from "../kube/index.ts";
 import type { Move } from "../lifecycle/move.ts";
 import type { Configuration, View } from "../lifecycle/view.ts";
 import type { AdmissionFlags } from "../workload/envelope.ts";
+import type { OperationResult } from "../workload/result.ts";
 import { Caches } from "./caches.ts";
 import { STATE_VERSION } from "./contract.ts";
 import { Election } from "./election.ts";
@@ -31,8 +32,9 @@ export interface ManagerOptions {
   readonly concurrency: number;
   readonly metricsBindAddress: string;
   readonly healthProbeBindAddress: string;
-  /** Loads what deciding needs beyond a view (the SQL grammar), after readiness and before the first decision. */
-  prepareDecision(): Promise<(view: View) => Move>;
+  decide(view: View): Move;
+  /** Loads what a decision about this result needs beyond the view (the SQL grammar, for a plan). */
+  prepare(result: OperationResult): Promise<void>;
 }
 
 /** Why the manager ended: it was asked to, another leads, or it must not act on what is stored. */
@@ -49,7 +51,6 @@ export class Manager {
   readonly #election: Election;
   readonly #listening: Listening[] = [];
   #ready = false;
-  #decide: ((view: View) => Move) | undefined;
   #eventsDropped = 0;
 
   constructor(options: ManagerOptions) {
@@ -69,7 +70,12 @@ export class Manager {
       onUnreadable: (kind, key, message) =>
         log.error({ kind, key, detail: message }, "an object cannot be read by this version"),
     });
-    this.#results = new Results(client, wake, () => world.wallMs());
+    this.#results = new Results(
+      client,
+      wake,
+      () => world.wallMs(),
+      (result) => options.prepare(result),
+    );
     this.#events = new Events(client, world, log, options.identity);
     this.#election = new Election({
       client,
@@ -101,10 +107,7 @@ export class Manager {
       reader,
       results: this.#results,
       log,
-      decide: (view: View): Move => {
-        if (this.#decide === undefined) throw new Error("a pass began before the decision was prepared");
-        return this.#decide(view);
-      },
+      decide: options.decide,
       perform: (reading: Reading, move: Parameters<typeof perform>[2]) => perform(performing, reading, move),
       tell: (reading: Reading, move: Move) => this.#tell(reading, move),
       ended: (result: string) => this.#metrics.passEnded(result),
@@ -143,7 +146,6 @@ export class Manager {
       if (this.#newerStateFound()) return "newer_state";
       this.#ready = true;
       log.info({ resources: this.#caches.schemas.size }, "the caches are filled");
-      this.#decide = await options.prepareDecision();
       const leads = !options.leaderElect || (await this.#election.acquire(ender.signal));
       if (!leads) return "stopped";
       if (!options.leaderElect) this.#election.isLeader = true;

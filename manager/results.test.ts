@@ -51,6 +51,7 @@ function results(log: Log): { readonly made: Results; readonly woken: string[]; 
       client,
       (key) => woken.push(key),
       () => 7_000,
+      async () => undefined,
     ),
     woken,
     calls,

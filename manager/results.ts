@@ -4,7 +4,7 @@ import type { Wait } from "../lifecycle/move.ts";
 import type { ResultFacts } from "../lifecycle/view.ts";
 import { readFrame } from "../workload/frame.ts";
 import { FRAME_LOG_TAIL_BYTES } from "../workload/limits.ts";
-import type { WireOperation } from "../workload/result.ts";
+import type { OperationResult, WireOperation } from "../workload/result.ts";
 import { limits } from "./limits.ts";
 
 export type ReadRequest = NonNullable<Wait["read"]>;
@@ -25,11 +25,19 @@ export class Results {
   readonly #client: Pick<KubeClient, "logTail">;
   readonly #wake: (key: string) => void;
   readonly #wallMs: () => number;
+  readonly #prepare: (result: OperationResult) => Promise<void>;
   readonly #byKey = new Map<string, Reading>();
   readonly #queue: { readonly key: string; readonly namespace: string; readonly reading: Reading }[] = [];
   #running = 0;
 
-  constructor(client: Pick<KubeClient, "logTail">, wake: (key: string) => void, wallMs: () => number) {
+  /** `prepare` loads what a decision about this result needs; it is done before anybody sees the result. */
+  constructor(
+    client: Pick<KubeClient, "logTail">,
+    wake: (key: string) => void,
+    wallMs: () => number,
+    prepare: (result: OperationResult) => Promise<void>,
+  ) {
+    this.#prepare = prepare;
     this.#client = client;
     this.#wake = wake;
     this.#wallMs = wallMs;
@@ -105,6 +113,7 @@ export class Results {
       const frame = readFrame(log, { operation, operationID: request.operationID });
       switch (frame.kind) {
         case "Found":
+          await this.#prepare(frame.result);
           return { podUID, state: "frame", result: frame.result };
         case "Foreign":
           return { podUID, state: "otherProtocol" };

@@ -100,6 +100,7 @@ beforeAll(async () => {
       client,
       () => undefined,
       () => world.wallMs(),
+      async () => undefined,
     ),
     clock: world,
     configuration,

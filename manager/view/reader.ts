@@ -18,10 +18,12 @@ import type { LookItem } from "../../lifecycle/move.ts";
 import type {
   Configuration,
   FreshValues,
+  JobFacts,
   NamedJobFacts,
   NamedPodFacts,
   Piece,
   PlanFacts,
+  PodFacts,
   ProjectionFacts,
   ResourceFacts,
   SnapshotFacts,
@@ -285,15 +287,15 @@ export class Reader {
   }
 
   async #pods(resource: ResourceFacts, jobName: string, jobUID: string | undefined): Promise<NamedPodFacts> {
-    const { client, caches } = this.#deps;
+    const { client } = this.#deps;
     const { namespace } = resource;
     const pods: Pod[] = [];
     for await (const page of client.pages<Pod>(kinds.Pod, { namespace }, { itemsMax: limits.podsListedMax })) {
       pods.push(...page.items.filter((pod) => isPodOf(pod, jobName, jobUID)));
     }
+    // Without a Pod there is nothing to compare with the Job's template.
     const job =
-      caches.jobs.get(keyOf({ namespace, name: jobName })) ??
-      (await orAbsent(client.get(kinds.Job, { namespace, name: jobName })));
+      pods.length === 0 ? undefined : await orAbsent<Job>(client.get(kinds.Job, { namespace, name: jobName }));
     const snapshot = snapshotFor(resource, jobName);
     return { jobName, pods: pods.map((pod) => podFacts(pod, job, snapshot)) };
   }
@@ -312,24 +314,18 @@ export class Reader {
   /** A Job by name and its Pods, as the watches last said. */
   #workloads(resource: ResourceFacts, jobName: string): { readonly job: NamedJobFacts; readonly pods: NamedPodFacts } {
     const { caches } = this.#deps;
-    const job = caches.jobs.get(keyOf({ namespace: resource.namespace, name: jobName }));
-    const snapshot = snapshotFor(resource, jobName);
-    const pods: Pod[] = [];
+    const job = caches.jobs.get(keyOf({ namespace: resource.namespace, name: jobName }))?.facts ?? null;
+    const pods: PodFacts[] = [];
     for (const pod of caches.pods.values()) {
-      if (pod.metadata.namespace === resource.namespace && isPodOf(pod, jobName, job?.metadata.uid)) pods.push(pod);
+      if (pod.namespace === resource.namespace && pod.jobNames.includes(jobName)) pods.push(pod.facts);
     }
-    return {
-      job: { name: jobName, job: job === undefined ? null : jobFacts(job) },
-      pods: { jobName, pods: pods.map((pod) => podFacts(pod, job, snapshot)) },
-    };
+    return { job: { name: jobName, job }, pods: { jobName, pods } };
   }
 
-  #ownedJobs(resource: ResourceFacts) {
-    const found = [];
+  #ownedJobs(resource: ResourceFacts): JobFacts[] {
+    const found: JobFacts[] = [];
     for (const job of this.#deps.caches.jobs.values()) {
-      if (job.metadata.namespace !== resource.namespace || controllerOf(job.metadata) !== resource.uid) continue;
-      const facts = jobFacts(job);
-      if (facts.terminal !== undefined) found.push(facts);
+      if (job.ownerUID === resource.uid && job.facts.terminal !== undefined) found.push(job.facts);
     }
     return found;
   }

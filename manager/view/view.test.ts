@@ -8,7 +8,7 @@ import { leaseFacts, leaseObject } from "./objects.ts";
 import { snapshotFacts, snapshotObject } from "./snapshot.ts";
 import { filesOf } from "./source.ts";
 import { judgeConfigMap, parseSourcePolicy } from "./source-policy.ts";
-import { isTerminated } from "./workloads.ts";
+import { isTerminated, missingObject } from "./workloads.ts";
 
 const resource = {
   apiVersion: "operator.ptah.run/v1alpha1",
@@ -185,5 +185,18 @@ describe("whether a Pod's operation ended", () => {
     expect(isTerminated(pod({ phase: "Pending", containerStatuses: [{ name: "ptah", state: { waiting: {} } }] }))).toBe(
       false,
     );
+  });
+});
+
+describe("what a Pod that cannot start is missing", () => {
+  test("is named as the kubelet names it", () => {
+    expect(missingObject('secret "orders-db" not found')).toBe("Secret orders-db does not exist");
+    expect(missingObject('configmap "ca" not found')).toBe("ConfigMap ca does not exist");
+    expect(missingObject("couldn't find key url in Secret shop/orders-db")).toBe("Secret orders-db has no key url");
+  });
+
+  test("is nothing where the message is any other", () => {
+    expect(missingObject('secret "orders-db" not found: postgres://a:b@c')).toBeUndefined();
+    expect(missingObject("failed to pull image")).toBeUndefined();
   });
 });

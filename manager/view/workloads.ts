@@ -85,16 +85,38 @@ export function isTerminated(pod: Pod): boolean {
 
 const WORD = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
-/** A stable word why the operation's container cannot start; never a message, which may quote anything. */
+/**
+ * A stable word why the operation's container cannot start, and the object that is missing where the kubelet names one; never
+ * its whole message, which may quote anything.
+ */
 function waitingReason(pod: Pod): string | undefined {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const reasons = statuses.map((status) => status.state?.waiting?.reason);
-  const found = reasons.find(
-    (reason) => reason !== undefined && reason !== "PodInitializing" && reason !== "ContainerCreating",
-  );
+  const held = statuses
+    .map((status) => status.state?.waiting)
+    .find(
+      (waiting) =>
+        waiting?.reason !== undefined && waiting.reason !== "PodInitializing" && waiting.reason !== "ContainerCreating",
+    );
+  const found = held?.reason;
   const unscheduled = (pod.status?.conditions ?? []).find(
     (condition) => condition.type === "PodScheduled" && condition.status === "False",
   )?.reason;
   const word = found ?? (unscheduled === "SchedulingGated" ? undefined : unscheduled);
-  return word !== undefined && WORD.test(word) ? word : undefined;
+  if (word === undefined || !WORD.test(word)) return undefined;
+  const missing = missingObject(held?.message ?? "");
+  return missing === undefined ? word : `${word} (${missing})`;
+}
+
+const OBJECT_MISSING = /^(secret|configmap) "([a-z0-9.-]{1,253})" not found$/;
+const KEY_MISSING =
+  /^couldn't find key ([-._a-zA-Z0-9]{1,253}) in (Secret|ConfigMap) [a-z0-9-]{1,63}\/([a-z0-9.-]{1,253})$/;
+
+/** What the kubelet says is not there, in our words: only the names that the Pod's spec holds anyway. */
+export function missingObject(message: string): string | undefined {
+  const [, kind, name] = OBJECT_MISSING.exec(message) ?? [];
+  if (kind !== undefined && name !== undefined) {
+    return `${kind === "secret" ? "Secret" : "ConfigMap"} ${name} does not exist`;
+  }
+  const [, key, holder, holderName] = KEY_MISSING.exec(message) ?? [];
+  return key === undefined ? undefined : `${holder} ${holderName} has no key ${key}`;
 }
