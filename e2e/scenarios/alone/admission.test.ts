@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { annotation, FINALIZER, RECORDED_GATE } from "../../crds/names.ts";
-import { templateDigest } from "../../workload/digest.ts";
-import { DEFAULT_ADMISSION_FLAGS, resolveEnvelope, sealSnapshot } from "../../workload/envelope.ts";
-import { buildJob, buildTemplate } from "../../workload/job.ts";
-import type { OperationSpec } from "../../workload/operation.ts";
-import { samples } from "../../workload/testing/samples.ts";
-import { applyObjects, type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../cluster/kubectl.ts";
-import { openCluster } from "../cluster/open.ts";
-import { createProgress } from "../cluster/progress.ts";
-import { waitFor } from "../cluster/wait.ts";
-import { type Admission, MANAGER, NAMESPACE, startAdmission } from "./admission.ts";
+import { annotation, FINALIZER, RECORDED_GATE } from "../../../crds/names.ts";
+import { templateDigest } from "../../../workload/digest.ts";
+import { DEFAULT_ADMISSION_FLAGS, resolveEnvelope, sealSnapshot } from "../../../workload/envelope.ts";
+import { buildJob, buildTemplate } from "../../../workload/job.ts";
+import type { OperationSpec } from "../../../workload/operation.ts";
+import { samples } from "../../../workload/testing/samples.ts";
+import { applyObjects, type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../../cluster/kubectl.ts";
+import { openCluster } from "../../cluster/open.ts";
+import { createProgress } from "../../cluster/progress.ts";
+import { waitFor } from "../../cluster/wait.ts";
+import { type Admission, MANAGER, NAMESPACE, startAdmission } from "../admission.ts";
 import {
   approvalObject,
   digest,
@@ -19,7 +19,7 @@ import {
   schemaObject as schemaIn,
   sourceFiles,
   TEXT,
-} from "./standing-plan.ts";
+} from "../standing-plan.ts";
 
 /** The webhook and its certificates against a real API server, each under the roles that the manifests give it. */
 
@@ -59,6 +59,12 @@ async function cleanUp(): Promise<void> {
   const removeFinalizers = '{"metadata":{"finalizers":null}}';
   for (const name of ["orders", "restored"])
     await tryKubectl(target, here("patch", "ptahs", name, "--type=merge", "-p", removeFinalizers));
+  // There is no Job controller here that would end the tracking of its Pods.
+  for (const pod of (await kubectl(target, here("get", "pods", "-o", "name")))
+    .split("\n")
+    .filter((name) => name !== "")) {
+    await tryKubectl(target, here("patch", pod, "--type=merge", "-p", removeFinalizers));
+  }
   const kinds = "ptahs,ptahplan,ptahchunk,ptahapprove,configmaps,pods,jobs";
   await tryKubectl(
     target,
@@ -273,13 +279,18 @@ describe("an operation", () => {
     expect(await create(pod(uid), JOB_CONTROLLER)).toBe("");
   });
 
-  test("has the gate opened by the manager alone, for the Pod it recorded", async () => {
-    const { items } = await kubectlJson<{ items: (Meta & { metadata: { name: string } })[] }>(
+  async function podOf(jobUID: string): Promise<{ readonly name: string; readonly uid: string }> {
+    const selector = `batch.kubernetes.io/controller-uid=${jobUID}`;
+    const { items } = await kubectlJson<{ items: { metadata: { name: string; uid: string } }[] }>(
       target,
-      here("get", "pods"),
+      here("get", "pods", "-l", selector),
     );
-    const { name = "", uid = "" } = items[0]?.metadata ?? {};
+    return items[0]?.metadata ?? { name: "", uid: "" };
+  }
+
+  test("has the gate opened by the manager alone, for the Pod it recorded", async () => {
     const { uid: jobUID } = (await get<Meta>("job", operation.jobName)).metadata;
+    const { name, uid } = await podOf(jobUID);
     const open = (user: readonly string[]) =>
       attempt([
         "patch",
@@ -302,8 +313,7 @@ describe("an operation", () => {
   });
 
   test("lets no one into its Pod", async () => {
-    const { items } = await kubectlJson<{ items: { metadata: { name: string } }[] }>(target, here("get", "pods"));
-    const name = items[0]?.metadata.name ?? "";
+    const { name } = await podOf((await get<Meta>("job", operation.jobName)).metadata.uid);
     const container = { spec: { ephemeralContainers: [{ name: "debug", image: IMAGE }] } };
     expect(
       await attempt([
