@@ -1,117 +1,125 @@
-/** Latency of approval admission on a real API server, beside bare uncached reads of the same run. */
+/** Latency of approval admission as it is installed, beside bare uncached reads of the same run. */
+import { approvalObject } from "../e2e/lab/subject.ts";
+import { custom, type KubeClient, kinds, pathOf, type RawCustom } from "../kube/index.ts";
+import type { Measure } from "./bench.ts";
+import { type Figure, quantile } from "./figure.ts";
+import { limits } from "./limits.ts";
+import { declaration, prepareGround, removeGround, stands, statusOf } from "./subject.ts";
 
-import { applyObjects, type KubectlTarget, kubectl, tryKubectl } from "../e2e/cluster/kubectl.ts";
-import { openCluster } from "../e2e/cluster/open.ts";
-import { createProgress } from "../e2e/cluster/progress.ts";
-import { waitFor } from "../e2e/cluster/wait.ts";
-import { MANAGER, NAMESPACE, startAdmission } from "../e2e/scenarios/admission.ts";
-import {
-  approvalObject,
-  PLAN,
-  type Published,
-  publishPlan,
-  schemaObject,
-  sourceFiles,
-} from "../e2e/scenarios/standing-plan.ts";
-import { connect, custom, type KubeClient, pathOf } from "../kube/index.ts";
+const NAMESPACE = "bench-admission";
+const SCHEMA = "orders";
 
-const OPERATOR = [`--as=${MANAGER}`, "--as-group=system:masters"];
-const RATE_PER_SECOND = 20;
-const RATED_COUNT = 400;
-const CONCURRENCY = 32;
-const CONCURRENT_COUNT = 640;
-/** An accepted approval is judged by this many uncached reads: plan, schema, source. */
-const READS_PER_APPROVAL = 3;
+type Call = () => Promise<void>;
 
-export interface AdmissionFigures {
-  /** A whole create with both reviews, as the client sees it, at 20 a second; milliseconds. */
-  readonly rated: { readonly p50: number; readonly p99: number };
-  /** The same without the webhook's part: one uncached read at that rate. */
-  readonly ratedRead: { readonly p50: number; readonly p99: number };
-  /** Seconds for 640 approvals, 32 at a time. */
-  readonly concurrentSeconds: number;
-  /** Seconds for as many single reads, and for as many reads as those approvals need, 32 at a time. */
-  readonly readSeconds: number;
-  readonly sameReadsSeconds: number;
+interface Calls {
+  /** A whole create with both reviews, as a dry run: admission runs in full and nothing is stored. */
+  readonly approve: Call;
+  /** One uncached read of what an approval is judged by, in turns: plan, schema, source. */
+  readonly read: Call;
+  /** How many uncached reads one accepted approval needs. */
+  readonly readsEach: number;
 }
 
-/** Measures on the API server alone; the approvals are dry runs, so nothing is stored and admission runs in full. */
-export async function measureAdmission(): Promise<AdmissionFigures> {
-  const cluster = await openCluster({ progress: createProgress(), apiOnly: true });
-  await cluster.up({ apiOnly: true });
-  const target = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
-  await cleanUp(target);
-  await tryKubectl(target, ["create", "namespace", NAMESPACE]);
-  const admission = await startAdmission(target, []);
+export const admission: Measure = async (bench) => {
+  const { lab, client } = await bench.lab();
+  const ground = await prepareGround(lab, client, NAMESPACE);
+  const { namespace, schemas, server } = ground;
   try {
-    const published = await standingPlan(target);
-    const { client } = await connect({ kubeconfig: cluster.kubeconfig }, {}, "ptah-bench");
-    return await measured(client, published);
+    const declared = { namespace, name: SCHEMA, secret: server.secret, table: SCHEMA, apply: "OnApproval" as const };
+    await lab.apply(...declaration(declared, 1));
+    const waiting = await schemas.until("a plan that waits", limits.convergenceMsMax, () => {
+      const schema = schemas.seen.get(SCHEMA);
+      return stands(schema, "AwaitingApproval") ? schema : undefined;
+    });
+    return await measured(callsOf(client, waiting));
   } finally {
-    await admission.stop();
-    await cleanUp(target);
+    await removeGround(lab, ground);
   }
-}
+};
 
-async function cleanUp(target: KubectlTarget): Promise<void> {
-  await tryKubectl(target, ["delete", "ptahs,ptahplan,configmaps", "--all", "-n", NAMESPACE, "--timeout=20s"]);
-}
-
-async function standingPlan(target: KubectlTarget): Promise<Published> {
-  await applyObjects(target, [sourceFiles(NAMESPACE), schemaObject(NAMESPACE, "orders")]);
-  const published = await publishPlan(target, NAMESPACE, OPERATOR);
-  const patch = JSON.stringify({ status: published.status });
-  const standing = ["patch", "ptahs", "orders", "--subresource=status", "--type=merge", "-p", patch];
-  await kubectl(target, [...standing, ...OPERATOR, "-n", NAMESPACE]);
-  return published;
-}
-
-async function measured(client: KubeClient, published: Published): Promise<AdmissionFigures> {
-  const body = JSON.stringify(approvalObject(NAMESPACE, "measured", published));
+function callsOf(client: KubeClient, { metadata, spec, status }: RawCustom): Calls {
+  const namespace = metadata.namespace;
+  const body = JSON.stringify(approvalObject({ metadata, spec, status }, "measured"));
   // What a dry run answers was never stored and has no version, so it is not read as a stored object.
-  const path = `${pathOf(custom.PtahSchemaApproval.raw, { namespace: NAMESPACE })}?dryRun=All`;
-  const approve = async () => void (await client.transport.text({ method: "POST", path, body }));
-  const read = async () => void (await client.get(custom.PtahSchemaPlan.raw, { namespace: NAMESPACE, name: PLAN }));
-  const works = async () => {
-    await approve();
-    return true;
-  };
-  await waitFor("an approval is accepted", works, { timeoutMs: 20_000 });
-  await concurrently(read, CONCURRENCY);
-  await concurrently(approve, CONCURRENCY);
+  const path = `${pathOf(custom.PtahSchemaApproval.raw, { namespace })}?dryRun=All`;
+  const plan = statusOf({ metadata, status }).plan?.name ?? "";
+  const reads: readonly (() => Promise<unknown>)[] = [
+    () => client.get(custom.PtahSchemaPlan.raw, { namespace, name: plan }),
+    () => client.get(custom.PtahSchema.raw, { namespace, name: metadata.name }),
+    () => client.get(kinds.ConfigMap, { namespace, name: `${metadata.name}-sql` }),
+  ];
+  let turn = 0;
   return {
-    rated: await atRate(approve),
-    ratedRead: await atRate(read),
-    concurrentSeconds: await concurrently(approve, CONCURRENT_COUNT),
-    readSeconds: await concurrently(read, CONCURRENT_COUNT),
-    sameReadsSeconds: await concurrently(read, CONCURRENT_COUNT * READS_PER_APPROVAL),
+    approve: async () => void (await client.transport.text({ method: "POST", path, body })),
+    read: async () => {
+      turn += 1;
+      await reads[turn % reads.length]?.();
+    },
+    readsEach: reads.length,
   };
+}
+
+async function measured({ approve, read, readsEach }: Calls): Promise<readonly Figure[]> {
+  const count = limits.admissionSideBySideCount;
+  // Both have run at full width once: connections are open and code is warm.
+  await sideBySide(approve, limits.admissionSideBySide * 2);
+  await sideBySide(read, limits.admissionSideBySide * 2);
+  const rated = await atRate(approve);
+  const ratedRead = await atRate(read);
+  const seconds = await sideBySide(approve, count);
+  const sameReads = await sideBySide(read, count * readsEach);
+  const oneRead = await sideBySide(read, count);
+  const rate = `${limits.admissionRatePerSecond} a second`;
+  return [
+    {
+      name: "admission-rated",
+      what: `p99 of an approval's create with both reviews at ${rate}, ${rated.length} of them`,
+      unit: "ms",
+      value: quantile(rated, 0.99),
+      controls: [{ what: "p99 of one uncached GET at that rate", value: quantile(ratedRead, 0.99) }],
+      targets: [{ of: "value", atMost: 100 }],
+      notes: [`p50 ${quantile(rated, 0.5).toFixed(1)} ms; of the GET ${quantile(ratedRead, 0.5).toFixed(1)} ms`],
+    },
+    {
+      name: "admission-side-by-side",
+      what: `${count} approvals, ${limits.admissionSideBySide} at a time`,
+      unit: "s",
+      value: seconds,
+      controls: [
+        {
+          what: `the ${count * readsEach} bare uncached GETs that their reviews make, as many at a time`,
+          value: sameReads,
+        },
+        { what: `${count} bare uncached GETs, as many at a time`, value: oneRead },
+      ],
+      targets: [{ of: "ratio", atMost: 1.5 }],
+    },
+  ];
 }
 
 /** Starts one call every 1/rate second whether the ones before have ended or not; milliseconds of each. */
-async function atRate(call: () => Promise<void>): Promise<{ p50: number; p99: number }> {
+async function atRate(call: Call): Promise<readonly number[]> {
   const began = performance.now();
   const calls: Promise<number>[] = [];
-  for (let i = 0; i < RATED_COUNT; i += 1) {
-    const waitMs = began + (i * 1000) / RATE_PER_SECOND - performance.now();
+  for (let index = 0; index < limits.admissionRatedCount; index += 1) {
+    const waitMs = began + (index * 1000) / limits.admissionRatePerSecond - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     const at = performance.now();
     calls.push(call().then(() => performance.now() - at));
   }
-  const times = (await Promise.all(calls)).sort((a, b) => a - b);
-  const part = (p: number) => times[Math.min(times.length - 1, Math.floor(times.length * p))] ?? 0;
-  return { p50: part(0.5), p99: part(0.99) };
+  return await Promise.all(calls);
 }
 
-async function concurrently(call: () => Promise<void>, count: number): Promise<number> {
+/** @returns seconds for so many calls, a fixed number of them under way */
+async function sideBySide(call: Call, count: number): Promise<number> {
   const began = performance.now();
   let left = count;
-  const worker = async () => {
-    for (; left > 0; ) {
+  const worker = async (): Promise<void> => {
+    while (left > 0) {
       left -= 1;
       await call();
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  await Promise.all(Array.from({ length: limits.admissionSideBySide }, worker));
   return (performance.now() - began) / 1000;
 }

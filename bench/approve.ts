@@ -1,0 +1,92 @@
+/** From a person's approval of a plan of one statement to the proof that the database is as declared. */
+import type { KubeObject, Lab } from "../e2e/lab/lab.ts";
+import { approvalObject } from "../e2e/lab/subject.ts";
+import { custom, type Job, type KubeClient, type RawCustom } from "../kube/index.ts";
+import { operationsOf, runInTurn } from "./bare-job.ts";
+import type { Measure } from "./bench.ts";
+import { median, number } from "./figure.ts";
+import { limits } from "./limits.ts";
+import { type Declared, declaration, type Ground, prepareGround, removeGround, stands, statusOf } from "./subject.ts";
+
+const NAMESPACE = "bench-approve";
+const SCHEMA = "orders";
+
+interface Approved {
+  readonly seconds: number;
+  /** The operator's Jobs between the two instants, in their order. */
+  readonly jobs: readonly Job[];
+}
+
+export const approve: Measure = async (bench) => {
+  const { lab, client } = await bench.lab();
+  const ground = await prepareGround(lab, client, NAMESPACE);
+  try {
+    const changes: Approved[] = [];
+    const bare: number[] = [];
+    for (let columns = 0; columns < limits.approvedChanges; columns += 1) {
+      const change = await bench.progress.step(`change ${columns + 1}, approved and proved`, () =>
+        approvedChange(lab, client, ground, columns),
+      );
+      changes.push(change);
+      bare.push(
+        await bench.progress.step("as many bare Jobs, one after another", async () => {
+          const began = performance.now();
+          await runInTurn(client, ground.jobs, change.jobs, `bare-${columns}`);
+          return (performance.now() - began) / 1000;
+        }),
+      );
+    }
+    const shapes = changes[0]?.jobs ?? [];
+    return [
+      {
+        name: "approve",
+        what: `approval of a plan of one statement to InSync, median of ${changes.length}`,
+        unit: "s",
+        value: median(changes.map(({ seconds }) => seconds)),
+        controls: [{ what: `its ${shapes.length} Jobs bare, one after another, the same images`, value: median(bare) }],
+        targets: [
+          { of: "value", atMost: 30 },
+          { of: "ratio", atMost: 1.6 },
+        ],
+        notes: [
+          `Jobs: ${shapes.map(operationOf).join(", ")}`,
+          `each: ${changes.map(({ seconds }) => number(seconds)).join(", ")} s; bare ${bare.map(number).join(", ")} s`,
+        ],
+      },
+    ];
+  } finally {
+    await removeGround(lab, ground);
+  }
+};
+
+async function approvedChange(lab: Lab, client: KubeClient, ground: Ground, columns: number): Promise<Approved> {
+  const { namespace, jobs, schemas, server } = ground;
+  const declared: Declared = { namespace, name: SCHEMA, secret: server.secret, table: SCHEMA, apply: "OnApproval" };
+  const before = statusOf(schemas.seen.get(SCHEMA)).plan?.fingerprint;
+  await lab.apply(...declaration(declared, columns));
+  const waiting = await schemas.until("a plan that waits", limits.convergenceMsMax, () => {
+    const schema = schemas.seen.get(SCHEMA);
+    const another = statusOf(schema).plan?.fingerprint !== before;
+    return another && stands(schema, "AwaitingApproval") ? schema : undefined;
+  });
+  const known = new Set(jobs.seen.keys());
+  const approval = approvalObject(asKubeObject(waiting), `approval-${columns}`);
+  const began = performance.now();
+  await client.create(custom.PtahSchemaApproval.raw, namespace, approval);
+  const fingerprint = statusOf(waiting).plan?.fingerprint;
+  await schemas.until("InSync", limits.convergenceMsMax, () => {
+    const schema = schemas.seen.get(SCHEMA);
+    return stands(schema, "InSync") && statusOf(schema).applied?.planFingerprint === fingerprint ? true : undefined;
+  });
+  const seconds = (performance.now() - began) / 1000;
+  const made = operationsOf(jobs.seen.values(), SCHEMA).filter((job) => !known.has(job.metadata.name));
+  return { seconds, jobs: made };
+}
+
+function asKubeObject({ metadata, spec, status }: RawCustom): KubeObject {
+  return { metadata, spec, status };
+}
+
+function operationOf(job: Job): string {
+  return job.metadata.labels?.["operator.ptah.run/operation"] ?? job.metadata.name;
+}

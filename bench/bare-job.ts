@@ -1,0 +1,63 @@
+/** The control of every figure about operations: the same Jobs with nothing of the operator in them. */
+import { type Job, type KubeClient, kinds } from "../kube/index.ts";
+import { PATHS } from "../workload/environment.ts";
+import type { Followed } from "./followed.ts";
+import { limits } from "./limits.ts";
+
+/**
+ * A Job of an operation's shape (image, init containers, sidecar, volumes, security, deadlines) that belongs to nobody: without
+ * labels, annotations, owner, gate and the operation itself, instead of which the same executable says its version. Pure.
+ */
+export function bareJob(job: Job, name: string): object {
+  const { parallelism, completions, backoffLimit, activeDeadlineSeconds, podReplacementPolicy, template } =
+    job.spec as {
+      readonly [key: string]: unknown;
+      readonly template: { readonly spec: Readonly<Record<string, unknown>> };
+    };
+  const { schedulingGates: _gates, ...pod } = template.spec;
+  const containers = (pod["containers"] as readonly object[]).map((container) => ({
+    ...container,
+    command: [PATHS.ptah],
+    args: ["version"],
+  }));
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name, namespace: job.metadata.namespace },
+    spec: {
+      parallelism,
+      completions,
+      backoffLimit,
+      activeDeadlineSeconds,
+      podReplacementPolicy,
+      template: { spec: { ...pod, containers } },
+    },
+  };
+}
+
+/** Runs the Jobs one after another, each as soon as the one before is complete. @throws when one fails or is late. */
+export async function runInTurn(
+  client: KubeClient,
+  jobs: Followed<Job>,
+  shapes: readonly Job[],
+  prefix: string,
+): Promise<void> {
+  for (const [index, shape] of shapes.entries()) {
+    const name = `${prefix}-${index}`;
+    await client.create(kinds.Job, shape.metadata.namespace, bareJob(shape, name));
+    await jobs.until(`the end of Job ${name}`, limits.jobMsMax, () => complete(jobs.seen.get(name)));
+  }
+}
+
+function complete(job: Job | undefined): true | undefined {
+  const is = (type: string) => job?.status?.conditions?.some((c) => c.type === type && c.status === "True");
+  if (is("Failed")) throw new Error(`Job ${job?.metadata.name} failed; the control cannot be measured`);
+  return is("Complete") ? true : undefined;
+}
+
+/** The operator's Jobs of one schema, in the order in which they were made. */
+export function operationsOf(jobs: Iterable<Job>, schema: string): readonly Job[] {
+  return [...jobs]
+    .filter((job) => job.metadata.ownerReferences?.some((o) => o.kind === "PtahSchema" && o.name === schema))
+    .sort((a, b) => Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? ""));
+}
