@@ -40,12 +40,7 @@ export async function startDatabase(lab: Lab, options: DatabaseOptions): Promise
   const parameters = options.parameters ?? "sslmode=disable";
   const url = `postgres://postgres:${password}@${name}.${options.namespace}.svc:5432/${DATABASE}?${parameters}`;
   await lab.apply(
-    {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: secret, namespace: options.namespace },
-      stringData: { url },
-    },
+    secretObject(options.namespace, secret, url),
     {
       apiVersion: "v1",
       kind: "Service",
@@ -61,11 +56,7 @@ export async function startDatabase(lab: Lab, options: DatabaseOptions): Promise
     password,
     secret,
     url,
-    psql: (sql) =>
-      lab.must(["exec", "-i", "-n", options.namespace, name, "--", ...psqlCommand()], {
-        input: sql,
-        timeoutMs: LAB_LIMITS.databaseMs,
-      }),
+    psql: (sql) => runSql(lab, options.namespace, name, DATABASE, sql),
   };
   await waitFor(
     `PostgreSQL ${major} in ${options.namespace}`,
@@ -78,8 +69,39 @@ export async function startDatabase(lab: Lab, options: DatabaseOptions): Promise
   return database;
 }
 
-function psqlCommand(): string[] {
-  return ["psql", "-h", "/data/run", "-U", "postgres", "-d", DATABASE, "-v", "ON_ERROR_STOP=1", "-XAtq", "-f", "-"];
+/** Another database of the same server, with its URL in a Secret of its own: many schemas share one Pod. */
+export async function addDatabase(lab: Lab, server: Database, database: string): Promise<Database> {
+  await server.psql(`create database "${database}"`);
+  const secret = `${database.replaceAll("_", "-")}-url`;
+  const url = server.url.replace(`/${DATABASE}?`, `/${database}?`);
+  await lab.apply(secretObject(server.namespace, secret, url));
+  return { ...server, secret, url, psql: (sql) => runSql(lab, server.namespace, server.name, database, sql) };
+}
+
+/** A Secret whose key `url` holds a connection URL. */
+export function secretObject(namespace: string, name: string, url: string): object {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, stringData: { url } };
+}
+
+function runSql(lab: Lab, namespace: string, pod: string, database: string, sql: string): Promise<string> {
+  const psql = [
+    "psql",
+    "-h",
+    "/data/run",
+    "-U",
+    "postgres",
+    "-d",
+    database,
+    "-v",
+    "ON_ERROR_STOP=1",
+    "-XAtq",
+    "-f",
+    "-",
+  ];
+  return lab.must(["exec", "-i", "-n", namespace, pod, "--", ...psql], {
+    input: sql,
+    timeoutMs: LAB_LIMITS.databaseMs,
+  });
 }
 
 function databasePod(
