@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { annotation } from "../crds/names.ts";
 import type { RawCustom } from "../kube/index.ts";
+import { CONTROLLER_STATE_VERSION } from "../lifecycle/limits.ts";
 
 /**
  * The version of the stored-state contract that this manager writes and reads. A state written under a newer one is refused,
  * never interpreted (lifecycle, rule 1).
  */
-export const STATE_VERSION = 1;
+export const STATE_VERSION = CONTROLLER_STATE_VERSION;
 
 const version = v.optional(v.fallback(v.number(), 0), 0);
 const Versions = v.object({

@@ -31,9 +31,6 @@ export const limits = {
   /** Source facts remembered by the version of their ConfigMap, and snapshot facts by UID. */
   sourcesRememberedMax: 4_096,
   snapshotsRememberedMax: 8_192,
-  /** Files of one ConfigMap source and their bytes; a ConfigMap holds 1 MiB at most, base64 of the snapshot included. */
-  sourceFilesMax: 256,
-  sourceBytesMax: 716_800,
   /** A source policy document. */
   policyBytesMax: 64 * 1024,
   /** Pods of one namespace that are listed to find those of an attempt. */

@@ -29,11 +29,13 @@ export async function readForeignHolder(
   };
 }
 
-/** The claim or record whose Job it is, as both say it alike. */
-function attemptOf(
+/** What may still write of it: a record, or a dispatched Apply. A reading, or a claim that was never dispatched, never may. */
+export function attemptOf(
   { activeOperation: claim, pendingObservation: record }: SchemaStatus,
   jobName: string,
 ): Attempt | null {
   if (record !== undefined && record.job.name === jobName) return attemptOfRecord(record);
-  return claim !== undefined && claim.jobName === jobName ? attemptOfClaim(claim) : null;
+  if (claim === undefined || claim.jobName !== jobName) return null;
+  if (claim.type === "Apply" && claim.dispatchStarted === true) return attemptOfClaim(claim);
+  return { jobName, pods: [], podCount: 0, executionNotAfter: "1970-01-01T00:00:00Z", uncertain: false };
 }

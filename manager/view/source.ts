@@ -2,7 +2,8 @@ import { sha256Digest } from "../../crds/canonical.ts";
 import type { ConfigMapKeySelector } from "../../crds/common.ts";
 import { contentDigest, type SourceFile, sourceManifest } from "../../crds/fingerprints.ts";
 import { declaredSource, type SourceSpec } from "../../crds/source.ts";
-import { type ConfigMap, type KubeClient, kinds, orAbsent } from "../../kube/index.ts";
+import { selectFiles } from "../../crds/sourcefiles.ts";
+import { type KubeClient, kinds, orAbsent } from "../../kube/index.ts";
 import type { SourceFacts } from "../../lifecycle/view.ts";
 import { limits } from "../limits.ts";
 import { judgeConfigMap, parseSourcePolicy, type SourcePolicy } from "./source-policy.ts";
@@ -35,7 +36,7 @@ export async function readSource(
       `ConfigMap "${name}" does not exist in this namespace. Create it, or name another in spec.desired.configMap.`,
     );
   }
-  const files = filesOf(object, source.configMap);
+  const files = selectFiles(object, source.configMap);
   if (typeof files === "string") return refused("SourceRefused", files);
   const sizeBytes = files.reduce((sum, file) => sum + file.bytes.byteLength, 0);
   const policy = await readPolicy(client, namespace, source.sourcePolicyFrom);
@@ -56,42 +57,6 @@ export async function readSource(
       ...(policy === undefined ? {} : { policyUID: policy.uid, policyDigest: policy.digest }),
     },
   };
-}
-
-interface ConfigMapSelection {
-  readonly name: string;
-  readonly keys?: readonly string[];
-  readonly items?: readonly { readonly key: string; readonly path: string }[];
-}
-
-/** The selected files in the order of the selection, or a sentence that names what is wrong. */
-export function filesOf(object: ConfigMap, selection: ConfigMapSelection): readonly SourceFile[] | string {
-  const all = [...Object.keys(object.data ?? {}), ...Object.keys(object.binaryData ?? {})].sort();
-  const wanted = selection.items ?? (selection.keys ?? all).map((key) => ({ key, path: key }));
-  if (wanted.length === 0) return `ConfigMap "${selection.name}" holds no files. Add at least one key with SQL.`;
-  if (wanted.length > limits.sourceFilesMax) {
-    return `ConfigMap "${selection.name}" holds ${wanted.length} files; at most ${limits.sourceFilesMax} can be taken. Select fewer keys.`;
-  }
-  const files: SourceFile[] = [];
-  const paths = new Set<string>();
-  let sizeBytes = 0;
-  for (const { key, path } of wanted) {
-    const text = object.data?.[key];
-    const binary = object.binaryData?.[key];
-    if (text === undefined && binary === undefined) {
-      return `ConfigMap "${selection.name}" has no key "${key}". Add it, or take it out of spec.desired.configMap.`;
-    }
-    if (paths.has(path))
-      return `Two keys of ConfigMap "${selection.name}" are taken as "${path}". Give each its own path.`;
-    paths.add(path);
-    const bytes = text === undefined ? Buffer.from(binary ?? "", "base64") : Buffer.from(text, "utf8");
-    sizeBytes += bytes.byteLength;
-    files.push({ path, bytes });
-  }
-  if (sizeBytes > limits.sourceBytesMax) {
-    return `The files of ConfigMap "${selection.name}" have ${sizeBytes} bytes; a snapshot holds at most ${limits.sourceBytesMax}. Select fewer keys.`;
-  }
-  return files;
 }
 
 interface ReadPolicy {

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { contentDigest, sourceManifest } from "../../crds/fingerprints.ts";
 import { annotation } from "../../crds/names.ts";
+import { selectFiles } from "../../crds/sourcefiles.ts";
 import type { ConfigMap, Lease, Pod } from "../../kube/index.ts";
+import { mayStillWrite } from "../../lifecycle/attempt.ts";
 import type { ResourceFacts } from "../../lifecycle/view.ts";
+import { attemptOf } from "./foreign.ts";
 import { marksOf } from "./marks.ts";
 import { leaseFacts, leaseObject } from "./objects.ts";
 import { snapshotFacts, snapshotObject } from "./snapshot.ts";
-import { filesOf } from "./source.ts";
 import { judgeConfigMap, parseSourcePolicy } from "./source-policy.ts";
 import { isTerminated, missingObject } from "./workloads.ts";
 
@@ -24,15 +26,15 @@ function configMap(data: Record<string, string>, more: Partial<ConfigMap> = {}):
 
 describe("the files of a ConfigMap source", () => {
   test("every key is a file of its own name, binary keys too", () => {
-    const files = filesOf(configMap({ "b.sql": "select 2" }, { binaryData: { "a.sql": "c2VsZWN0IDE=" } }), {
+    const files = selectFiles(configMap({ "b.sql": "select 2" }, { binaryData: { "a.sql": "c2VsZWN0IDE=" } }), {
       name: "files",
     });
     expect(files).toMatchObject([{ path: "a.sql" }, { path: "b.sql" }]);
   });
 
   test("the same files give the same digest from whatever keys they come", () => {
-    const plain = filesOf(configMap({ "a.sql": "x" }), { name: "files" });
-    const moved = filesOf(configMap({ k: "x" }), { name: "files", items: [{ key: "k", path: "a.sql" }] });
+    const plain = selectFiles(configMap({ "a.sql": "x" }), { name: "files" });
+    const moved = selectFiles(configMap({ k: "x" }), { name: "files", items: [{ key: "k", path: "a.sql" }] });
     const digests = [plain, moved].map((files) => contentDigest(sourceManifest(files as never)));
     expect(digests[0]).toBe(digests[1]!);
   });
@@ -53,7 +55,7 @@ describe("the files of a ConfigMap source", () => {
     ],
     [{ a: "x".repeat(800_000) }, { name: "files" }, "at most"],
   ])("what is wrong is said in a sentence", (data, selection, words) => {
-    expect(filesOf(configMap(data), selection)).toContain(words);
+    expect(selectFiles(configMap(data), selection)).toContain(words);
   });
 });
 
@@ -198,5 +200,29 @@ describe("what a Pod that cannot start is missing", () => {
   test("is nothing where the message is any other", () => {
     expect(missingObject('secret "orders-db" not found: postgres://a:b@c')).toBeUndefined();
     expect(missingObject("failed to pull image")).toBeUndefined();
+  });
+});
+
+describe("what of a foreign holder may still write", () => {
+  const claim = { jobName: "j", dispatchStarted: true, jobUID: "u", podCount: 1 };
+
+  test("a dispatched Apply is an attempt with its evidence", () => {
+    const status = { activeOperation: { ...claim, type: "Apply" } } as never;
+    expect(attemptOf(status, "j")).toMatchObject({ jobName: "j", jobUID: "u", podCount: 1 });
+  });
+
+  test("a reading and an undispatched Apply ended before they began", () => {
+    for (const other of [
+      { ...claim, type: "Plan" },
+      { ...claim, type: "Apply", dispatchStarted: undefined },
+    ]) {
+      const attempt = attemptOf({ activeOperation: other } as never, "j");
+      expect(attempt).not.toBeNull();
+      expect(mayStillWrite(attempt!, Date.parse("2026-01-01T00:00:00Z"))).toBe(false);
+    }
+  });
+
+  test("of another Job nothing is known", () => {
+    expect(attemptOf({ activeOperation: { ...claim, type: "Apply" } } as never, "other")).toBeNull();
   });
 });
