@@ -18,5 +18,4 @@ export const limits = {
   drainStepMs: 20,
   /** From SIGTERM to closing the listener: endpoints and kube-proxy need that long to send nothing new. */
   lameDuckMs: 5_000,
-  sourceFilesMax: 256,
 } as const;
