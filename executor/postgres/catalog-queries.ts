@@ -109,7 +109,7 @@ const TRIGGERS = `SELECT 'trigger', n.nspname, c.relname, t.tgname, jsonb_build_
     AND (e.classid, e.objid) IN (('pg_class'::regclass, c.oid), ('pg_trigger'::regclass, t.oid)))`;
 
 const POLICIES = `SELECT 'policy', n.nspname, c.relname, p.polname, jsonb_build_object('command', p.polcmd, 'permissive', p.polpermissive,
-    'roles', (SELECT jsonb_agg(coalesce(r.rolname, 'PUBLIC') ORDER BY 1) FROM unnest(p.polroles) o LEFT JOIN pg_roles r ON r.oid = o),
+    'roles', (SELECT jsonb_agg(coalesce(r.rolname, 'PUBLIC') ORDER BY coalesce(r.rolname, 'PUBLIC')) FROM unnest(p.polroles) o LEFT JOIN pg_roles r ON r.oid = o),
     'using', pg_get_expr(p.polqual, p.polrelid), 'check', pg_get_expr(p.polwithcheck, p.polrelid))
   FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE ${USER_SCHEMA} AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')`;

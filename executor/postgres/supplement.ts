@@ -15,13 +15,16 @@ export function supplement(differences: readonly Difference[]): {
 } {
   const steps: Step[] = [];
   const rest: Difference[] = [];
-  for (const difference of differences) {
+  const commentsLast = [...differences].sort((a, b) => Number(isComment(a)) - Number(isComment(b)));
+  for (const difference of commentsLast) {
     const statements = statementsFor(difference);
     if (statements === undefined) rest.push(difference);
     else steps.push(...statements.map((sql) => step(sql, tableOf(difference))));
   }
   return { steps, rest };
 }
+
+const isComment = (d: Difference): boolean => d.address.kind.startsWith("comment on");
 
 function step(sql: string, table: string | undefined): Step {
   const tables = table === undefined ? [] : [table];
@@ -82,11 +85,17 @@ const COLUMN_SETTINGS: Readonly<Record<string, (wanted: Props) => string | undef
   statistics: (wanted) => `SET STATISTICS ${Number(wanted["statistics"] ?? -1)}`,
 };
 
-function column({ address, properties }: Difference, wanted: Props): readonly string[] | undefined {
-  const settings = properties.map((p) => COLUMN_SETTINGS[p]?.(wanted));
-  if (settings.some((s) => s === undefined)) return undefined;
+function column({ address, before, properties }: Difference, wanted: Props): readonly string[] | undefined {
   const target = `ALTER TABLE ${qualified(address.schema, address.object)} ALTER COLUMN ${quoteIdent(address.child ?? "")}`;
-  return settings.map((s) => `${target} ${s}`);
+  const statements: string[] = [];
+  for (const property of properties) {
+    const setting = COLUMN_SETTINGS[property]?.(wanted);
+    if (property === "options")
+      statements.push(...optionChanges(target, "", before?.props["options"], wanted["options"]));
+    else if (setting === undefined) return undefined;
+    else statements.push(`${target} ${setting}`);
+  }
+  return statements;
 }
 
 const optionsOf = (value: unknown): ReadonlyMap<string, string> =>
@@ -100,13 +109,18 @@ const optionsOf = (value: unknown): ReadonlyMap<string, string> =>
 function toast({ address, properties }: Difference, present: Props, wanted: Props): readonly string[] | undefined {
   if (properties.length !== 1 || properties[0] !== "toast options") return undefined;
   const table = `ALTER TABLE ${qualified(address.schema, address.object)}`;
-  const now = optionsOf(present["toast options"]);
-  const then = optionsOf(wanted["toast options"]);
-  const reset = [...now.keys()].filter((k) => !then.has(k)).map((k) => `toast.${k}`);
-  const set = [...then].filter(([k, v]) => now.get(k) !== v).map(([k, v]) => `toast.${k} = ${quoteLiteral(v)}`);
+  return optionChanges(table, "toast.", present["toast options"], wanted["toast options"]);
+}
+
+/** RESET of options that go, SET of those that come or change. */
+function optionChanges(target: string, prefix: string, present: unknown, wanted: unknown): readonly string[] {
+  const now = optionsOf(present);
+  const then = optionsOf(wanted);
+  const reset = [...now.keys()].filter((k) => !then.has(k)).map((k) => prefix + k);
+  const set = [...then].filter(([k, v]) => now.get(k) !== v).map(([k, v]) => `${prefix}${k} = ${quoteLiteral(v)}`);
   return [
-    ...(reset.length > 0 ? [`${table} RESET (${reset.join(", ")})`] : []),
-    ...(set.length > 0 ? [`${table} SET (${set.join(", ")})`] : []),
+    ...(reset.length > 0 ? [`${target} RESET (${reset.join(", ")})`] : []),
+    ...(set.length > 0 ? [`${target} SET (${set.join(", ")})`] : []),
   ];
 }
 
