@@ -119,8 +119,9 @@ export class Reader {
       base = { ...again, view: { ...reading.view, ...again.view } };
     }
     const current = base.view.resource.value;
+    const jobs = new JobReads(this.#deps.client, current.namespace);
     const parts = await Promise.all(
-      what.filter((item) => item.piece !== "resource").map((item) => this.#piece(current, item)),
+      what.filter((item) => item.piece !== "resource").map((item) => this.#piece(current, item, jobs)),
     );
     const files = parts.find((part) => part.files !== undefined)?.files ?? base.files;
     const pieces: Pieces = Object.assign({}, ...parts.map((part) => part.pieces));
@@ -156,6 +157,7 @@ export class Reader {
   async #piece(
     resource: ResourceFacts,
     item: LookItem,
+    jobs: JobReads,
   ): Promise<{ readonly pieces: Pieces; readonly files?: readonly SourceFile[] }> {
     const { client, caches, admission } = this.#deps;
     const { namespace } = resource;
@@ -181,13 +183,13 @@ export class Reader {
       case "projections":
         return { pieces: { projections: fresh(await this.#projections(namespace, item.planName)) } };
       case "job":
-        return { pieces: { job: fresh(await this.#job(namespace, item.name)) } };
+        return { pieces: { job: fresh(await this.#job(jobs, item.name)) } };
       case "recordJob":
-        return { pieces: { recordJob: fresh(await this.#job(namespace, item.name)) } };
+        return { pieces: { recordJob: fresh(await this.#job(jobs, item.name)) } };
       case "pods":
-        return { pieces: { pods: fresh(await this.#pods(resource, item.jobName, item.jobUID)) } };
+        return { pieces: { pods: fresh(await this.#pods(resource, jobs, item.jobName, item.jobUID)) } };
       case "recordPods":
-        return { pieces: { recordPods: fresh(await this.#pods(resource, item.jobName, item.jobUID)) } };
+        return { pieces: { recordPods: fresh(await this.#pods(resource, jobs, item.jobName, item.jobUID)) } };
       case "lease":
         return { pieces: { lease: fresh(await this.#lease(item.digest)) } };
       case "foreignHolder":
@@ -254,9 +256,10 @@ export class Reader {
     return found.flat();
   }
 
-  async #job(namespace: string, name: string): Promise<NamedJobFacts> {
-    const { client, caches, clock } = this.#deps;
-    const job = await orAbsent<Job>(client.get(kinds.Job, { namespace, name }));
+  async #job(jobs: JobReads, name: string): Promise<NamedJobFacts> {
+    const { caches, clock } = this.#deps;
+    const { namespace } = jobs;
+    const job = await jobs.get(name);
     if (job === undefined) {
       caches.jobs.forget({ namespace, name });
       return { name, job: null };
@@ -286,7 +289,12 @@ export class Reader {
     }
   }
 
-  async #pods(resource: ResourceFacts, jobName: string, jobUID: string | undefined): Promise<NamedPodFacts> {
+  async #pods(
+    resource: ResourceFacts,
+    jobs: JobReads,
+    jobName: string,
+    jobUID: string | undefined,
+  ): Promise<NamedPodFacts> {
     const { client } = this.#deps;
     const { namespace } = resource;
     const pods: Pod[] = [];
@@ -294,8 +302,7 @@ export class Reader {
       pods.push(...page.items.filter((pod) => isPodOf(pod, jobName, jobUID)));
     }
     // Without a Pod there is nothing to compare with the Job's template.
-    const job =
-      pods.length === 0 ? undefined : await orAbsent<Job>(client.get(kinds.Job, { namespace, name: jobName }));
+    const job = pods.length === 0 ? undefined : await jobs.get(jobName);
     const snapshot = snapshotFor(resource, jobName);
     return { jobName, pods: pods.map((pod) => podFacts(pod, job, snapshot)) };
   }
@@ -374,6 +381,26 @@ export class Reader {
     return list.items
       .filter((object) => controllerOf(object.metadata) === resource.uid)
       .map((object) => snapshotFacts(object, resource.uid));
+  }
+}
+
+/** The Jobs that one look reads, each once, however many pieces of it need it. */
+class JobReads {
+  readonly namespace: string;
+  readonly #client: KubeClient;
+  readonly #reads = new Map<string, Promise<Job | undefined>>();
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.namespace = namespace;
+  }
+
+  get(name: string): Promise<Job | undefined> {
+    const held = this.#reads.get(name);
+    if (held !== undefined) return held;
+    const read = orAbsent<Job>(this.#client.get(kinds.Job, { namespace: this.namespace, name }));
+    this.#reads.set(name, read);
+    return read;
   }
 }
 
