@@ -201,7 +201,8 @@ const UNMODELED = (
       catalog === "pg_subscription"
         ? "(SELECT oid FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))"
         : catalog;
-    return `SELECT 'unmodeled', i.schema, i.identity, i.type, '{}'::jsonb FROM ${source} x,
+    return `SELECT 'unmodeled ' || i.type, i.schema,
+    CASE WHEN i.schema IS NULL THEN i.identity ELSE substr(i.identity, length(quote_ident(i.schema)) + 2) END, NULL, '{}'::jsonb FROM ${source} x,
   LATERAL pg_identify_object('${catalog}'::regclass, x.oid, 0) i WHERE x.oid >= ${FIRST_USER_OID} AND ${notMember(catalog, "x.oid")}`;
   })
   .join("\nUNION ALL\n");

@@ -35,7 +35,7 @@ type Relations = ReadonlyMap<string, string>;
 /** A table's children and what belongs to it are excluded with it; a schema's objects with the schema. */
 function excluded(entry: Entry, exclusion: Exclusion, relations: Relations): boolean {
   const { schema, object } = entry;
-  const commented = entry.kind.replace(/^comment on (?:table )?/, "").replaceAll(" ", "_");
+  const commented = entry.kind.replace(/^(?:comment on (?:table )?|unmodeled )/, "").replaceAll(" ", "_");
   if (exclusion.matches({ ...entry, kind: commented })) return true;
   if (schema === undefined) return false;
   if (exclusion.matches({ kind: "schema", schema, object: undefined, child: undefined })) return true;
@@ -147,10 +147,10 @@ export function compareCatalogs(before: Catalog, after: Catalog): readonly Diffe
 
 /** A difference as a person reads it: `column public.t.a (storage)`. */
 export function describeDifference({ address, before, after, properties }: Difference): string {
-  const kind = address.kind === "unmodeled" ? (address.child ?? address.kind) : address.kind.replaceAll("_", " ");
-  const parts = [address.schema, address.object, address.child];
-  const name =
-    address.kind === "unmodeled" ? (address.object ?? "") : displayName(...parts.filter((p) => p !== undefined));
+  const kind = address.kind.replace(/^unmodeled /, "").replaceAll("_", " ");
+  const parts = [address.schema, address.object, address.child].filter((p) => p !== undefined);
+  const plain = address.kind.startsWith("unmodeled ");
+  const name = plain ? parts.join(".") : displayName(...parts);
   if (before === undefined) return `${kind} ${name} (missing)`;
   if (after === undefined) return `${kind} ${name} (not declared)`;
   return `${kind} ${name} (${properties.join(", ")})`;

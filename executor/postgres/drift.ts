@@ -72,7 +72,6 @@ const PLURALS: Readonly<Record<string, string>> = {
   sequence_definition: "sequences",
   foreign_table_definition: "foreign_tables",
   statistics: "statistics",
-  unmodeled: "unmanaged_objects",
   default_privileges: "default_privileges",
 };
 
@@ -91,7 +90,7 @@ const LOSING: ReadonlySet<string> = new Set([
 
 function categoryOf({ address, before, after, properties }: Difference): { category: string; severity: DriftSeverity } {
   const kind = address.kind.startsWith("comment on") ? "comment" : address.kind;
-  const plural = PLURALS[kind] ?? `${kind}s`;
+  const plural = kind.startsWith("unmodeled ") ? "unmanaged_objects" : (PLURALS[kind] ?? `${kind}s`);
   if (before === undefined) return { category: `${plural}_added`, severity: "safe" };
   if (after === undefined)
     return { category: `${plural}_removed`, severity: LOSING.has(kind) ? "destructive" : "warning" };

@@ -44,6 +44,14 @@ const TYPES: ReadonlySet<string> = new Set([
   "publication",
   "server",
   "statistics",
+  "cast",
+  "operator",
+  "operator_class",
+  "operator_family",
+  "text_search_configuration",
+  "text_search_dictionary",
+  "language",
+  "subscription",
 ]);
 
 const DEFAULT_SCHEMA = "public";
@@ -55,6 +63,9 @@ const WITHOUT_SCHEMA: ReadonlySet<string> = new Set([
   "server",
   "foreign_data_wrapper",
   "subscription",
+  "cast",
+  "language",
+  "transform",
 ]);
 
 type Matcher = (address: Address) => boolean;

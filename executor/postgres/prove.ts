@@ -48,7 +48,7 @@ export async function provenSteps(input: ProofInput): Promise<readonly Step[]> {
   const reached = extra.length === 0 ? once : await readView(clone, input.exclusion);
   const left = [
     ...(await differences(reached)),
-    ...unseen.filter((d) => target.catalog.entries.has(d.key) && !hidden.has(d.key)),
+    ...compareCatalogs(target.catalog, spelling.wanted.catalog).filter((d) => unseen.some((u) => u.key === d.key)),
   ];
   if (left.length > 0) throw notManaged(left);
   const again = plan(reached.facts, (await spelling.accepted(reached)).facts, differOptions(base.server)).actions;

@@ -93,8 +93,10 @@ function inSpellingOf(present: View, wanted: View, presentSettled: View, wantedS
     const now = present.catalog.entries.get(key);
     const a = presentSettled.catalog.entries.get(key);
     const b = wantedSettled.catalog.entries.get(key);
-    const same = a !== undefined && b !== undefined && propertiesThatDiffer(a, b).length === 0;
-    return [key, now !== undefined && same ? now : entry];
+    // What a rebuild loses on both sides must not look like the same: only printed text may differ to begin with.
+    const printed = now !== undefined && propertiesThatDiffer(now, entry).every((p) => PRINTED.has(p));
+    const same = printed && a !== undefined && b !== undefined && propertiesThatDiffer(a, b).length === 0;
+    return [key, same ? now : entry];
   });
   return {
     ...wanted,

@@ -48,6 +48,11 @@ function statementsFor(difference: Difference): readonly string[] | undefined {
       `COMMENT ON STATISTICS ${qualified(address.schema, address.object)} IS ${typeof text === "string" ? quoteLiteral(text) : "NULL"}`,
     ];
   }
+  if (/^comment on (?:materialized )?view column$/.test(address.kind)) {
+    const text = after?.props["text"];
+    const name = `${qualified(address.schema, address.object)}.${quoteIdent(address.child ?? "")}`;
+    return [`COMMENT ON COLUMN ${name} IS ${typeof text === "string" ? quoteLiteral(text) : "NULL"}`];
+  }
   if (before === undefined || after === undefined) return undefined;
   if (address.kind === "column") return column(difference, after.props);
   if (address.kind === "table") return toast(difference, before.props, after.props);
