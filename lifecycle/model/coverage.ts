@@ -1,0 +1,131 @@
+/** Which rule rows and which pairs of Move and fault a run has hit, and which pairs cannot be. */
+import type { Move, MoveKind } from "../move.ts";
+import type { Course } from "./perform.ts";
+import type { World } from "./world.ts";
+
+export const FAULTS = ["crashBefore", "crashAfter", "errorBefore", "errorAfter", "conflict", "stale"] as const;
+export type FaultName = (typeof FAULTS)[number];
+
+export const EFFECTS: readonly MoveKind[] = [
+  "patchStatus",
+  "patchMetadata",
+  "claim",
+  "dispatch",
+  "writeLease",
+  "createSnapshot",
+  "createPlan",
+  "createChunk",
+  "markPlanReady",
+  "createProjection",
+  "markApproval",
+  "consumeApproval",
+  "openGate",
+  "scheduleTtl",
+  "deletePlan",
+  "deleteSnapshot",
+];
+
+/** Pairs that cannot be, each with its reason; a run that hits one is wrong about the reason. */
+export const IMPOSSIBLE: Readonly<Record<string, string>> = {};
+
+/** Rows of the rule table that no explored world can reach, each with its reason; checked like the pairs. */
+export const UNREACHED: Readonly<Record<string, string>> = {};
+
+/** Double moves: which of the six names a course of theirs is. */
+const COURSES: Readonly<Record<string, FaultName>> = {
+  stopBetween: "crashAfter",
+  createRefused: "errorBefore",
+  createLost: "errorAfter",
+  createLate: "errorAfter",
+  createLateStop: "crashAfter",
+};
+
+export class Coverage {
+  readonly rules = new Map<string, number>();
+  readonly pairs = new Map<string, number>();
+  /** Courses of the dispatch and the claim, beyond the six names. */
+  readonly courses = new Map<string, number>();
+
+  rule(id: string): void {
+    this.rules.set(id, (this.rules.get(id) ?? 0) + 1);
+  }
+
+  pair(kind: MoveKind, fault: FaultName): void {
+    const key = `${kind} × ${fault}`;
+    this.pairs.set(key, (this.pairs.get(key) ?? 0) + 1);
+  }
+
+  fault(kind: MoveKind, course: Course | FaultName): void {
+    const name = COURSES[course];
+    if (name !== undefined) {
+      this.courses.set(`${kind}: ${course}`, (this.courses.get(`${kind}: ${course}`) ?? 0) + 1);
+      this.pair(kind, name);
+      if (name === "crashAfter") this.pair(kind, "crashBefore");
+      return;
+    }
+    this.pair(kind, course as FaultName);
+  }
+
+  /** An effect was sent by a manager: was its view old, and did its precondition stop it? */
+  performed(move: Move, before: World, after: World, at: number): void {
+    const old = before.managers[at]?.old;
+    if (old === undefined || old.version === before.resource?.version) return;
+    this.pair(move.kind, "stale");
+    if (after === before || isRefresh(before, after)) this.pair(move.kind, "conflict");
+  }
+
+  /** A paused manager sent an effect it had decided in another world. */
+  resumed(move: Move, before: World, after: World): void {
+    this.pair(move.kind, "stale");
+    if (after === before || same(before, after)) this.pair(move.kind, "conflict");
+  }
+
+  merge(other: { rules: [string, number][]; pairs: [string, number][]; courses: [string, number][] }): void {
+    for (const [map, list] of [
+      [this.rules, other.rules],
+      [this.pairs, other.pairs],
+      [this.courses, other.courses],
+    ] as const) {
+      for (const [key, n] of list) map.set(key, (map.get(key) ?? 0) + n);
+    }
+  }
+
+  toJSON(): { rules: [string, number][]; pairs: [string, number][]; courses: [string, number][] } {
+    return { rules: [...this.rules], pairs: [...this.pairs], courses: [...this.courses] };
+  }
+
+  /** Pairs nobody hit and nobody declared impossible, and declared ones that were hit after all. */
+  problems(): string[] {
+    const out: string[] = [];
+    for (const kind of EFFECTS) {
+      for (const fault of FAULTS) {
+        const key = `${kind} × ${fault}`;
+        const hit = this.pairs.has(key);
+        if (!hit && !(key in IMPOSSIBLE)) out.push(`not hit: ${key}`);
+        if (hit && key in IMPOSSIBLE) out.push(`declared impossible, and hit: ${key}`);
+      }
+    }
+    return out;
+  }
+}
+
+/** Only the manager's view of the resource changed: the write was refused. */
+function isRefresh(before: World, after: World): boolean {
+  return before.resource === after.resource && same({ ...before, managers: after.managers }, after);
+}
+
+/** Whether a create-only effect, or one whose precondition failed, left every object as it was. */
+function same(before: World, after: World): boolean {
+  return (
+    before.resource === after.resource &&
+    before.lease === after.lease &&
+    before.plans.every((p, i) => p === after.plans[i]) &&
+    before.plans.length === after.plans.length &&
+    before.projections.length === after.projections.length &&
+    before.snapshots.length === after.snapshots.length &&
+    before.approvals.every((a, i) => a === after.approvals[i]) &&
+    before.jobs.every((j, i) => j === after.jobs[i]) &&
+    before.jobs.length === after.jobs.length &&
+    before.pods.every((p, i) => p === after.pods[i])
+  );
+}

@@ -1,0 +1,40 @@
+/** What one process explores, from its name to its report: a scenario, or the canary of a property. */
+import { decide } from "../decide.ts";
+import { CANARIES } from "./canaries.ts";
+import { explore, type Limits, type Run } from "./explore.ts";
+import { SCENARIOS, startOf } from "./scenarios.ts";
+import { modelTools } from "./tools.ts";
+
+export interface Measure {
+  readonly memoryMB: () => number;
+  readonly clockMs: () => number;
+  readonly progress?: (line: string) => void;
+}
+
+const CANARY = "canary-";
+
+/** Names of all parts, those that take longest first. */
+export function partNames(): { readonly scenarios: readonly string[]; readonly canaries: readonly string[] } {
+  return { scenarios: SCENARIOS.map((s) => s.name), canaries: CANARIES.map((c) => `${CANARY}${c.property}`) };
+}
+
+/** Explores one part. A canary ends at its first violation, a scenario shows one of each kind. */
+export function explorePart(name: string, deep: boolean, limits: Limits, measure: Measure): Run {
+  const canary = CANARIES.find((c) => `${CANARY}${c.property}` === name);
+  if (canary !== undefined) {
+    const tools = modelTools(false);
+    const start = startOf({ name, plays: canary.breaks, budgets: canary.budgets }, false);
+    return explore({
+      name,
+      start,
+      decider: canary.bend((view) => decide(view, tools)),
+      limits,
+      firstOnly: true,
+      ...measure,
+    });
+  }
+  const scenario = SCENARIOS.find((s) => s.name === name);
+  if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
+  const tools = modelTools(scenario.narrated === true);
+  return explore({ name, start: startOf(scenario, deep), decider: (view) => decide(view, tools), limits, ...measure });
+}
