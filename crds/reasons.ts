@@ -218,6 +218,13 @@ const READ_REASONS = [
     "Change what the message names; it is tried again by itself.",
   ),
   r(
+    "PodCannotStart",
+    ["Ready=False", "Reconciling=True"],
+    "The operation's Pod cannot start yet; the message says what it waits for. It starts by itself once that is there.",
+    "author",
+    "Create or correct what the message names, for example the Secret of spec.target.urlFrom.",
+  ),
+  r(
     "PodAdmissionRefused",
     ["Ready=False"],
     "The API server refuses the operation's Pod. The claim stands and the Job controller keeps trying.",

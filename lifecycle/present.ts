@@ -27,7 +27,7 @@ export type Cause =
   | { readonly at: "resultUnread"; readonly sentence: string }
   | {
       readonly at: "podHeld";
-      readonly reason: "PodAdmissionRefused" | "OperationInProgress";
+      readonly reason: "PodAdmissionRefused" | "PodCannotStart";
       readonly sentence: string;
     }
   | { readonly at: "sourceRefused"; readonly reason: string; readonly sentence: string }

@@ -77,7 +77,7 @@ function podHeld(c: Context, rule: string, claim: Claim, job: JobFacts): Move | 
   const waiting = pods.find((pod) => pod.waiting !== undefined && !pod.gated);
   if (waiting === undefined) return undefined;
   const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}. Provide what its spec names; it starts by itself then.`;
-  return patchIfNew(c, rule, { cause: { at: "podHeld", reason: "OperationInProgress", sentence } });
+  return patchIfNew(c, rule, { cause: { at: "podHeld", reason: "PodCannotStart", sentence } });
 }
 
 function accountRead(c: Context, claim: Claim, job: JobFacts): Move {
@@ -88,8 +88,7 @@ function accountRead(c: Context, claim: Claim, job: JobFacts): Move {
   const ttl = ttlFirst(c, "6", job);
   if (accounted.kind === "none") {
     const { reason, sentence } = accounted;
-    const told = reason === "ResultMissing" ? "OperationFailed" : reason;
-    return ttl ?? failAttempt(c, "6", claim, { reason: told, sentence: `${sentence} It is tried again.` });
+    return ttl ?? failAttempt(c, "6", claim, { reason, sentence: `${sentence} It is tried again.` });
   }
   return c.family.judgeRead(c, "6", claim, accounted.result, ttl);
 }
