@@ -156,6 +156,15 @@ describe("an Apply nobody can account for", () => {
     expect(outcomes(w)).toEqual(["PlanPublished", "ApplyFinished Unknown", "Verified InSync"]);
   });
 
+  test("is told until something else is proved, also while the next plan waits", () => {
+    const db = database(planOf(CREATE));
+    const w = new TestWorld(tools, SPEC, (job) => (job.work.type === "Apply" ? failing(job) : db.answer(job)));
+    w.settle();
+    w.approve();
+    w.run(() => w.status.phase === "AwaitingApproval" && w.status.unproven !== undefined);
+    expect(w.condition("ReconciliationFailed")).toBe("True ApplyOutcomeUnknown");
+  });
+
   test("is recorded at once when the create is answered with an error, and never created again", () => {
     const db = database(planOf(CREATE));
     const w = new TestWorld(tools, ALWAYS, db.answer);

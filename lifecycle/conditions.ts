@@ -28,6 +28,8 @@ function told(
 const ACTIVE: Line = ["Suspended", "False", "Active", "The resource is active."];
 const IDLE: Line = ["Applying", "False", "JobCompleted", "No Apply is under way."];
 const SUCCEEDED: Line = ["ReconciliationFailed", "False", "Succeeded", "The last operation succeeded."];
+/** The same of a reading: it says nothing about an Apply that did not do what it should. */
+export const READ: Line = ["ReconciliationFailed", "False", "Succeeded", "The last operation succeeded."];
 const NO_APPROVAL: Line = ["ApprovalRequired", "False", "NotRequired", "No plan waits for an approval."];
 
 const failed = (reason: string, sentence: string): Line => ["ReconciliationFailed", "True", reason, sentence];
@@ -115,7 +117,7 @@ function outcome(cause: Outcome): Told {
         "OperationInProgress",
         "The database was read; the plan follows.",
         "reconciling",
-        SUCCEEDED,
+        READ,
         ["DatabaseReachable", "True", "Observed", "The database was read."],
         ["InSync", "Unknown", "ScopedPlanPending", "The plan that proves it is being computed."],
       );
@@ -129,7 +131,7 @@ function outcome(cause: Outcome): Told {
         cause.reason,
         cause.sentence,
         "stalled",
-        SUCCEEDED,
+        READ,
         NO_APPROVAL,
         ["PlanReady", "False", cause.reason, cause.sentence],
         ["InSync", "False", cause.reason, cause.sentence],
@@ -252,7 +254,7 @@ function decided(cause: Extract<Outcome, { readonly at: "decided" }>): Told {
   const count = `${cause.statementCount} statement${cause.statementCount === 1 ? "" : "s"}`;
   const common: readonly Line[] = [
     ACTIVE,
-    SUCCEEDED,
+    READ,
     IDLE,
     ["PlanReady", "True", "Published", `A plan of ${count} is stored.`],
     ["DriftDetected", "True", "ScopedChanges", `The database differs from what is declared by ${count}.`],

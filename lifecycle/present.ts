@@ -1,10 +1,10 @@
 /**
  * What a transition tells people. `Cause` says what happened; phase (`phase.ts`) and conditions (`conditions.ts`) follow
- * from it and from the records, last and in this one place. Nothing ever reads them back.
+ * from it and from the records, last and in this one place. No decision ever reads them back.
  */
 import type { Condition } from "../crds/common.ts";
 import type { Claim } from "../crds/status/index.ts";
-import { conditionsOf, type Told } from "./conditions.ts";
+import { conditionsOf, READ, type Told } from "./conditions.ts";
 import type { Context, Status } from "./context.ts";
 import { MESSAGE_MAX } from "./limits.ts";
 import { phaseOf } from "./phase.ts";
@@ -60,11 +60,20 @@ export type Cause =
 export function present(c: Context, status: Status, cause: Cause): Status {
   const phase = phaseOf(c.family.name, cause) ?? status.phase;
   const { generation } = c.resource;
-  const conditions = merged(status.conditions, conditionsOf(cause), generation, c.nowMs);
+  const told = conditionsOf(cause).filter((line) => line !== READ || !tellsOfApply(status.conditions));
+  const conditions = merged(status.conditions, told, generation, c.nowMs);
   if (phase === status.phase && conditions === status.conditions && generation === status.observedGeneration) {
     return status;
   }
   return { ...status, phase, conditions, observedGeneration: generation };
+}
+
+/** Why an Apply failed is told until a proof or another Apply says otherwise: the person who decides next needs it. */
+function tellsOfApply(conditions: readonly Condition[] | undefined): boolean {
+  return (conditions ?? []).some(
+    ({ type, status, reason }) =>
+      type === "ReconciliationFailed" && status === "True" && reason === "ApplyOutcomeUnknown",
+  );
 }
 
 /** The conditions with what was told; the same array when it said nothing new. */

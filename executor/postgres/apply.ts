@@ -135,11 +135,14 @@ async function run(session: Session, plan: PlanDocument, input: ApplyInput, back
   }
 }
 
+/** SQLSTATE classes 22 and 23: the values that are there do not fit what is declared. */
+const refusedByRows = (sqlstate: string | undefined): boolean => /^2[23]/.test(sqlstate ?? "");
+
 function failure(result: Extract<Execution, { done: false }>, plan: PlanDocument): ApplyResult {
   if (!result.sent) throw new Refused("session_changed", `nothing was sent: ${result.reason}`);
   const place = `statement ${result.position} of ${plan.statements.length}`;
   const kept = result.nothingKept
-    ? "everything was rolled back, nothing is kept"
+    ? `everything was rolled back, nothing is kept${refusedByRows(result.sqlstate) ? "; correct the rows or what is declared, then plan again" : ""}`
     : "what the database kept is not certain; read it before anything else";
   return {
     outcome: result.nothingKept ? "failed" : "unknown",

@@ -240,7 +240,7 @@ export const schemaFamily: Family = {
   judgeRead: judgeSchemaRead,
   judgeApply(claim: Claim, result: OperationResult) {
     if (result.error !== undefined) {
-      return { unknown: true, sentence: `Apply ended with ${result.error.code}: ${result.error.message}` };
+      return { unknown: true, sentence: `Apply ended with ${result.error.code}: ${result.error.message}.` };
     }
     const elsewhere =
       result.targetIdentityDigest !== claim.targetIdentityDigest ||
