@@ -9,14 +9,21 @@ export interface HeldTable {
   letGo(): Promise<void>;
 }
 
-/** An Apply that alters the table stands at that statement until the table is let go: no clock decides. */
-export async function holdTable(database: Database, table: string): Promise<HeldTable> {
+/**
+ * An Apply that alters the table stands at that statement until the table is let go.
+ * @param heldMs longest time it is held, for where nobody can reach the server to let it go
+ */
+export async function holdTable(
+  database: Database,
+  table: string,
+  heldMs: number = LAB_LIMITS.convergenceMs,
+): Promise<HeldTable> {
   const holder = `held ${table}`;
   // The session ends with the connection that letGo terminates, or by itself.
   const session = database
     .psql(
       `set application_name = '${holder}'; begin; lock table "${table}" in access share mode; ` +
-        `select pg_sleep(${LAB_LIMITS.convergenceMs / 1000})`,
+        `select pg_sleep(${heldMs / 1000})`,
     )
     .catch(() => undefined);
   const bound = { timeoutMs: LAB_LIMITS.convergenceMs, pollMs: LAB_LIMITS.pollMs };

@@ -61,7 +61,36 @@ async function buildBusybox({ cacheDir }: ImageBuild): Promise<BuiltImage> {
 }
 
 /** The product: the one executable, the few system libraries that it is linked with, and the public authorities. */
-async function buildPtah({ cacheDir, progress }: ImageBuild): Promise<BuiltImage> {
+async function buildPtah(build: ImageBuild): Promise<BuiltImage> {
+  const { cacheDir } = build;
+  const entries = await ptahEntries(build, "ptah");
+  const layer = await layerOf(entries, layerFile(cacheDir, "ptah"));
+  const spec = { name: `${REGISTRY}/ptah`, tag: "dev", layers: [layer], config: PTAH_CONFIG };
+  return writeImage(spec, archiveFile(cacheDir, "ptah"));
+}
+
+/**
+ * The product with another program in its place, which runs it under the name `ptah-itself` and may do with its output as it
+ * likes: how a damaged result comes out of a Pod. The program is a shell script.
+ */
+export async function buildWrappedPtah(build: ImageBuild, script: string): Promise<BuiltImage> {
+  const { cacheDir } = build;
+  const wrapper: TarEntry = { type: "file", path: "usr/local/bin/ptah", mode: 0o755, content: script };
+  const shell: TarEntry = { type: "symlink", path: "bin/sh", mode: 0o777, target: "busybox" };
+  const entries = [...(await ptahEntries(build, "ptah-itself")), busyboxBinary(), shell, wrapper];
+  const layer = await layerOf(entries, layerFile(cacheDir, "wrapped-ptah"));
+  const spec = { name: `${REGISTRY}/wrapped-ptah`, tag: "dev", layers: [layer], config: PTAH_CONFIG };
+  return writeImage(spec, archiveFile(cacheDir, "wrapped-ptah"));
+}
+
+const PTAH_CONFIG = {
+  user: `${PTAH_UID}:${PTAH_UID}`,
+  entrypoint: ["/usr/local/bin/ptah"],
+  env: { PATH: SYSTEM_PATH, SSL_CERT_FILE: CA_BUNDLE },
+  workingDir: "/",
+};
+
+async function ptahEntries({ progress }: ImageBuild, name: string): Promise<TarEntry[]> {
   const executable = join(repositoryRoot, "build", "ptah");
   if (!existsSync(executable)) {
     await progress.step("build/ptah", () =>
@@ -73,9 +102,9 @@ async function buildPtah({ cacheDir, progress }: ImageBuild): Promise<BuiltImage
   }
   chmodSync(executable, 0o755);
   const libraries = sharedLibraries(await mustRun("ldd", [executable]));
-  const entries: TarEntry[] = [
-    { type: "copy", path: "usr/local/bin/ptah", mode: 0o755, source: executable },
-    { type: "symlink", path: "usr/local/bin/kubectl-ptah", mode: 0o777, target: "ptah" },
+  return [
+    { type: "copy", path: `usr/local/bin/${name}`, mode: 0o755, source: executable },
+    { type: "symlink", path: "usr/local/bin/kubectl-ptah", mode: 0o777, target: name },
     ...libraries.map(
       (path): TarEntry => ({ type: "copy", path: path.slice(1), mode: 0o755, source: realpathSync(path) }),
     ),
@@ -84,14 +113,6 @@ async function buildPtah({ cacheDir, progress }: ImageBuild): Promise<BuiltImage
     ...userFiles("ptah", PTAH_UID),
     temporaryDirectory(),
   ];
-  const layer = await layerOf(entries, layerFile(cacheDir, "ptah"));
-  const config = {
-    user: `${PTAH_UID}:${PTAH_UID}`,
-    entrypoint: ["/usr/local/bin/ptah"],
-    env: { PATH: SYSTEM_PATH, SSL_CERT_FILE: CA_BUNDLE },
-    workingDir: "/",
-  };
-  return writeImage({ name: `${REGISTRY}/ptah`, tag: "dev", layers: [layer], config }, archiveFile(cacheDir, "ptah"));
 }
 
 /** A PostgreSQL server and its tools from the distribution; the version is the one that release carries. */
