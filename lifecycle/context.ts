@@ -73,7 +73,7 @@ export function statusAfter(c: Context, change: Change): Status {
   if (!c.tools.narrate) return next;
   if (next.journal === undefined && next !== c.status) next = { ...next, journal: { coveredSince: secondOf(c.nowMs) } };
   if (change.journal !== undefined && change.journal.length > 0) {
-    next = { ...next, journal: journalWith(next.journal, change.journal, next.plan, c.nowMs) };
+    next = { ...next, journal: journalWith(next.journal, change.journal, c.nowMs) };
   }
   return change.cause === undefined ? next : present(c, next, change.cause);
 }

@@ -3,23 +3,19 @@ import { JOURNAL_MAX_ENTRIES, type Journal, type JournalEntry } from "../crds/st
 import { JOURNAL_KEPT_MS } from "./limits.ts";
 import { instantOf, msOf } from "./time.ts";
 
-interface StandingPlan {
-  readonly uid: string;
-}
-
-/**
- * The journal with new entries, in the order they happened.
- * @param standing the plan nothing has carried out yet: the entry that published it and its newest approval stay past age and count
- */
-export function journalWith(
-  journal: Journal | undefined,
-  added: readonly JournalEntry[],
-  standing: StandingPlan | undefined,
-  nowMs: number,
-): Journal {
+/** The journal with new entries, in the order they happened. */
+export function journalWith(journal: Journal | undefined, added: readonly JournalEntry[], nowMs: number): Journal {
   let entries: readonly JournalEntry[] = journal?.entries ?? [];
   for (const entry of added) entries = append(entries, entry);
-  return bounded(entries, journal?.coveredSince ?? instantOf(nowMs), standing);
+  return bounded(entries, journal?.coveredSince ?? instantOf(nowMs));
+}
+
+/** The publication of the plan nothing has carried out yet: the newest, unless an Apply or a run of it ended. */
+export function waitingPublication(entries: readonly JournalEntry[] | undefined): JournalEntry | undefined {
+  const published = entries?.findLast((entry) => entry.type === "PlanPublished");
+  const uid = published?.plan?.uid;
+  const ended = entries?.some((e) => (e.type === "ApplyFinished" || e.type === "RunFinished") && e.plan?.uid === uid);
+  return ended === true ? undefined : published;
 }
 
 function append(entries: readonly JournalEntry[], entry: JournalEntry): readonly JournalEntry[] {
@@ -38,9 +34,9 @@ function append(entries: readonly JournalEntry[], entry: JournalEntry): readonly
 
 const endOf = (entry: JournalEntry): number => msOf(entry.lastTime ?? entry.time);
 
-function bounded(entries: readonly JournalEntry[], coveredSince: string, standing: StandingPlan | undefined): Journal {
+function bounded(entries: readonly JournalEntry[], coveredSince: string): Journal {
   const newest = entries.reduce((latest, entry) => Math.max(latest, endOf(entry)), 0);
-  const exempt = exemptEntries(entries, standing);
+  const exempt = exemptEntries(entries);
   let over = entries.length - JOURNAL_MAX_ENTRIES;
   let since = coveredSince;
   const kept: JournalEntry[] = [];
@@ -56,20 +52,22 @@ function bounded(entries: readonly JournalEntry[], coveredSince: string, standin
   return { coveredSince: since, entries: kept };
 }
 
-function exemptEntries(entries: readonly JournalEntry[], standing: StandingPlan | undefined): Set<JournalEntry> {
+/** The waiting plan's publication and its newest approval stay past age and count: a later plan has to name what it replaced. */
+function exemptEntries(entries: readonly JournalEntry[]): Set<JournalEntry> {
   const exempt = new Set<JournalEntry>();
-  if (standing === undefined) return exempt;
-  const published = entries.findLast((e) => e.type === "PlanPublished" && e.plan?.uid === standing.uid);
-  const approved = entries.findLast((e) => e.type === "ApprovalAccepted" && e.plan?.uid === standing.uid);
-  if (published !== undefined) exempt.add(published);
+  const published = waitingPublication(entries);
+  if (published === undefined) return exempt;
+  exempt.add(published);
+  const uid = published.plan?.uid;
+  const approved = entries.findLast((e) => e.type === "ApprovalAccepted" && e.plan?.uid === uid);
   if (approved !== undefined) exempt.add(approved);
   return exempt;
 }
 
 /** UIDs of plans that the journal must be able to name: never pruned. */
-export function journalledPlans(journal: Journal | undefined, standing: StandingPlan | undefined): Set<string> {
+export function journalledPlans(journal: Journal | undefined): Set<string> {
   const uids = new Set<string>();
-  for (const entry of exemptEntries(journal?.entries ?? [], standing)) {
+  for (const entry of exemptEntries(journal?.entries ?? [])) {
     if (entry.plan !== undefined) uids.add(entry.plan.uid);
   }
   return uids;

@@ -6,7 +6,7 @@ export const RULE_IDS = [
   "3",
   "3b",
   ..."renew lost adopt".split(" ").map((step) => `3b/${step}`),
-  ..."supervise create lost lost/ttl gone drift confirm pods gate held running horizon duplicate silent unread error success"
+  ..."supervise create lost lost/ttl gone drift confirm pods gate held running horizon duplicate unread error success"
     .split(" ")
     .map((step) => `4/${step}`),
   ..."ttl ending result unreadable".split(" ").map((step) => `4/${step}`),

@@ -4,6 +4,7 @@ import type { PrivilegeChange } from "../../crds/common.ts";
 import type { AppliedPlan, ApplyRecord, Claim, CurrentSchemaPlan, JournalEntry } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
 import { type Context, patch, type Status } from "../context.ts";
+import { waitingPublication } from "../journal.ts";
 import type { EventIntent, MetricTransition, Move, RuleId } from "../move.ts";
 import { drop } from "../obligations/drop.ts";
 import { type PlanDraft, publish } from "../obligations/publish.ts";
@@ -210,7 +211,7 @@ function decided(
   return ended(c, `${rule}/decided`, claim, {
     set,
     cause: { at: "decided", verdict, statementCount: plan.statementCount },
-    journal: entries(c, record, named, replaced, kept),
+    journal: entries(c, record, named, kept),
     events: [...planRetired(replaced), ...approvalAsked(verdict, kept)],
     metrics: [durationMetric(c, claim, "succeeded"), ...planMetrics(plan, verdict, kept)],
   });
@@ -220,19 +221,18 @@ function entries(
   c: Context,
   record: ApplyRecord | undefined,
   plan: CurrentSchemaPlan,
-  replaced: CurrentSchemaPlan | undefined,
   kept: boolean,
 ): readonly JournalEntry[] {
   const list: JournalEntry[] = record === undefined ? [] : [verified(c, record, "DriftRemains")];
   if (kept) return list;
+  const waited = waitingPublication(c.status.journal?.entries);
+  const replaced = waited?.approvalRequired === true && waited.plan?.uid !== plan.uid ? waited.plan : undefined;
   list.push({
     type: "PlanPublished",
     time: plan.createdAt,
     plan: { name: plan.name, uid: plan.uid, fingerprint: plan.fingerprint },
     approvalRequired: plan.approvalRequired === true,
-    ...(replaced?.approvalRequired === true
-      ? { replaced: { name: replaced.name, uid: replaced.uid, fingerprint: replaced.fingerprint } }
-      : {}),
+    ...(replaced === undefined ? {} : { replaced }),
   });
   return list;
 }

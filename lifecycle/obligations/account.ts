@@ -4,8 +4,16 @@
  */
 import type { Claim } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
+import { attemptOfClaim, horizonMs } from "../attempt.ts";
 import { type Context, patchIfNew, wait } from "../context.ts";
-import { FRAME_REREAD_MS, FRAME_WAIT_MS, JOB_KEPT_SECONDS, RESULT_READ_MS, RESULT_RETRY_MS } from "../limits.ts";
+import {
+  FRAME_REREAD_MS,
+  FRAME_WAIT_MS,
+  JOB_KEPT_SECONDS,
+  RESULT_READ_MS,
+  RESULT_RETRY_MS,
+  SKEW_MS,
+} from "../limits.ts";
 import type { Move, RuleId } from "../move.ts";
 import type { JobFacts, PodFacts } from "../view.ts";
 import { ttlSeconds } from "./marks.ts";
@@ -28,13 +36,25 @@ export function account(c: Context, rule: RuleId, claim: Claim, job: JobFacts, p
       sentence: `${claim.type} ended and ${found}, so there is no account of it.`,
     };
   }
-  if (!pod.terminated) return { kind: "move", move: wait(`${rule}/ending`, "the Pod's end", endedByMs(c, job)) };
+  if (!pod.terminated) {
+    const endMs = silentAtMs(c, claim, job);
+    if (c.nowMs < endMs) {
+      return { kind: "move", move: wait(`${rule}/ending`, "the Pod's end", Math.min(endMs, nextRenewalMs(c))) };
+    }
+    return {
+      kind: "none",
+      reason: "ResultMissing",
+      sentence: `The Pod of ${claim.type} does not end although its time is over.`,
+    };
+  }
   return readResult(c, rule, claim, job, pod);
 }
 
-/** A Pod whose Job is terminal is killed within its grace; the watch wakes us before. */
-const endedByMs = (c: Context, job: JobFacts): number =>
-  Math.min(Math.max(c.nowMs + FRAME_REREAD_MS, (job.finishedAtMs ?? c.nowMs) + FRAME_WAIT_MS), nextRenewalMs(c));
+/** When a Pod that is not seen to end is waited for no longer: an Apply's horizon, a reading's grace after its Job's end. */
+function silentAtMs(c: Context, claim: Claim, job: JobFacts): number {
+  if (claim.type === "Apply") return horizonMs(attemptOfClaim(claim));
+  return (job.finishedAtMs ?? c.nowMs) + (claim.terminationGracePeriodSeconds ?? 0) * 1000 + SKEW_MS;
+}
 
 function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: PodFacts): Account {
   const facts = c.view.result?.podUID === pod.uid ? c.view.result : undefined;

@@ -3,7 +3,6 @@ import type { Claim } from "../../crds/status/index.ts";
 import type { OperationSpec } from "../../workload/operation.ts";
 import type { Context } from "../context.ts";
 import { GRACE_SECONDS } from "../limits.ts";
-import { msOf } from "../time.ts";
 
 export type Built = OperationSpec | { readonly unbuilt: string };
 
@@ -30,7 +29,8 @@ export function operationOf(c: Context, claim: Claim): Built {
     binding: executionBinding,
     manager: c.view.configuration.manager,
     execution: c.spec.execution as OperationSpec["execution"],
-    activeDeadlineSeconds: deadlineSeconds(claim),
+    // Also an Apply's: counted from its Lease, so a Job that starts in its dispatch window ends soon after its execution deadline.
+    activeDeadlineSeconds: claim.activeDeadlineSeconds ?? 1,
     terminationGracePeriodSeconds: claim.terminationGracePeriodSeconds ?? GRACE_SECONDS,
     target: {
       engine: "PostgreSQL",
@@ -43,11 +43,4 @@ export function operationOf(c: Context, claim: Claim): Built {
     ...(claim.admissionSnapshot === undefined ? {} : { admissionSnapshotDigest: claim.admissionSnapshot.digest }),
     work,
   };
-}
-
-/** A reading's spec value; an Apply's seconds from its claim to its execution deadline. */
-function deadlineSeconds(claim: Claim): number {
-  const own = claim.activeDeadlineSeconds ?? 1;
-  if (claim.executionNotAfter === undefined) return own;
-  return Math.max(1, Math.ceil((msOf(claim.executionNotAfter) - msOf(claim.startedAt)) / 1000));
 }

@@ -41,7 +41,7 @@ export function nextPruneMs(c: Context): number {
 }
 
 function namedPlans(c: Context): Set<string> {
-  const named = journalledPlans(c.status.journal, c.status.plan);
+  const named = journalledPlans(c.status.journal);
   const { plan, applied } = c.status;
   for (const uid of [plan?.uid, applied?.planRef.uid, c.claim?.plan?.uid, c.record?.plan?.uid]) {
     if (uid !== undefined) named.add(uid);

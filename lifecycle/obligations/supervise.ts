@@ -203,11 +203,7 @@ function applyProgress(c: Context, claim: Claim, job: JobFacts): Move {
     return unknown("duplicate", "More than one Pod of the Apply was seen; what it did is read from the database.");
   }
   const accounted = account(c, "4", claim, job, podsIn(c, job));
-  if (accounted.kind === "move") {
-    return c.nowMs >= horizon && accounted.move.kind === "wait" && accounted.move.read === undefined
-      ? unknown("silent", "The Apply's Pod does not end although its time is over.")
-      : accounted.move;
-  }
+  if (accounted.kind === "move") return accounted.move;
   if (accounted.kind === "none")
     return unknown("unread", `${accounted.sentence} What it did is read from the database.`);
   const judged = c.family.judgeApply(claim, accounted.result);
