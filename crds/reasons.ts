@@ -197,7 +197,7 @@ const READ_REASONS = [
   r("OperationInProgress", ["Ready=False", "Reconciling=True"], "An operation is under way."),
   r(
     "OperationFailed",
-    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True"],
+    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True", "DatabaseReachable=False"],
     "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
     "author",
     EVENTS,

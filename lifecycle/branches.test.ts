@@ -320,6 +320,7 @@ describe("what stops before anything ran", () => {
     );
     w.settle();
     expect(w.status.phase).toBe("Failed");
+    expect(w.condition("DatabaseReachable")).toBe("False OperationFailed");
     const id = w.status.activeOperation?.id;
     w.wallMs += 31_000;
     w.settle();

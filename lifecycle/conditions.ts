@@ -58,7 +58,14 @@ export function conditionsOf(cause: Cause): Told {
     case "podHeld":
       return told("False", cause.reason, cause.sentence, "reconciling");
     case "readFailed":
-      return told("False", cause.reason, cause.sentence, "reconciling", failed(cause.reason, cause.sentence));
+      return told(
+        "False",
+        cause.reason,
+        cause.sentence,
+        "reconciling",
+        failed(cause.reason, cause.sentence),
+        ...(cause.unreachable ? [["DatabaseReachable", "False", cause.reason, cause.sentence] as const] : []),
+      );
     case "unbuilt":
       return told(
         "False",
@@ -340,7 +347,7 @@ function applied(unknown: boolean, sentence: string): Told {
 
 function suspended(owes: boolean): Told {
   const sentence = owes
-    ? "Suspended. An Apply is not proved yet; its proof starts when spec.suspend is false, and the database's lock is kept until then."
+    ? "Suspended. An Apply is not proved yet; its proof starts when spec.suspend is false, and the database's lock is kept until then. To end it without a proof, once it is known what it did: kubectl ptah settle."
     : "No new operation starts while spec.suspend is true.";
   return told("False", "Suspended", sentence, "rests", ["Suspended", "True", "Requested", "spec.suspend asks for it."]);
 }

@@ -126,7 +126,7 @@ describe("what people read", () => {
     ["Observing", { at: "begun", read: "Observe", sentence: "" }],
     ["Planning", { at: "observed", proving: false }],
     ["Applying", { at: "claimed", type: "Apply", proving: false, approved: true }],
-    ["Failed", { at: "readFailed", type: "Observe", reason: "OperationFailed", sentence: "" }],
+    ["Failed", { at: "readFailed", type: "Observe", reason: "OperationFailed", sentence: "", unreachable: true }],
     ["Failed", { at: "unbuilt", sentence: "" }],
     ["Pending", { at: "gaveWay" }],
     ["Pending", { at: "superseded" }],

@@ -22,7 +22,13 @@ export type Cause =
   | { readonly at: "begun"; readonly read: OperationName; readonly sentence: string }
   | { readonly at: "claimed"; readonly type: OperationName; readonly proving: boolean; readonly approved: boolean }
   | { readonly at: "realmHeld"; readonly type: OperationName; readonly proving: boolean; readonly sentence: string }
-  | { readonly at: "readFailed"; readonly type: OperationName; readonly reason: string; readonly sentence: string }
+  | {
+      readonly at: "readFailed";
+      readonly type: OperationName;
+      readonly reason: string;
+      readonly sentence: string;
+      readonly unreachable: boolean;
+    }
   | { readonly at: "unbuilt"; readonly sentence: string }
   | { readonly at: "resultUnread"; readonly sentence: string }
   | {

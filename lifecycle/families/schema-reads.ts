@@ -72,7 +72,8 @@ function judgeError(
   // A refused proof has read that changes are left only where the fence was hit; any other refusal proves nothing.
   if (refusal === undefined || (record !== undefined && refusal !== "ProtectedTable")) {
     const again = `${sentence}. It is tried again after ${c.spec.execution.failureRetryInterval}.`;
-    return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again });
+    const unreachable = error.code === "connection_failed";
+    return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again, unreachable });
   }
   return planRefused(c, rule, claim, refusal, sentence);
 }

@@ -48,6 +48,8 @@ export interface AttemptFailure {
   readonly reason: string;
   readonly sentence: string;
   readonly category?: FailureCategory;
+  /** The database did not answer. */
+  readonly unreachable?: boolean;
   /** Fields to change besides. */
   readonly set?: Partial<Status>;
 }
@@ -70,7 +72,13 @@ export function failAttempt(c: Context, rule: RuleId, claim: Claim, failure: Att
       ...(lease.release === undefined ? {} : { pendingLockRelease: lease.release }),
       ...failure.set,
     },
-    cause: { at: "readFailed", type: claim.type, reason: failure.reason, sentence },
+    cause: {
+      at: "readFailed",
+      type: claim.type,
+      reason: failure.reason,
+      sentence,
+      unreachable: failure.unreachable === true,
+    },
     journal: [failureEntry(c, claim.type, failure.reason)],
     events: [{ type: "Warning", reason: "OperationFailed", note: sentence }],
     metrics: [
