@@ -223,6 +223,26 @@ describe("an Apply nobody can account for", () => {
     expect(mirrorOf(w)).toBeUndefined();
   });
 
+  test("put back from metadata takes no Lease of another database, and is read again when the declaration changes", () => {
+    const db = database(planOf(CREATE));
+    const w = new TestWorld(tools, ALWAYS, db.answer);
+    w.holdApply = true;
+    w.stepTo(
+      ({ status }) => status.activeOperation?.dispatchStarted === true && status.activeOperation.type === "Apply",
+    );
+    w.status = {};
+    w.jobs.clear();
+    w.lease = null;
+    w.answer = (job) => ({ ...db.answer(job), targetIdentityDigest: `sha256:${"e".repeat(64)}` });
+    w.run((world) => world.status.phase === "Blocked");
+    expect(w.condition("Stalled")).toBe("True TargetIdentityChanged");
+    expect(w.lease).toBeNull();
+    w.answer = db.answer;
+    w.edit((spec) => ({ ...spec, interval: "20m" }));
+    w.run((world) => world.status.pendingObservation === undefined);
+    expect(w.status.resolvedRun?.resolution).toBe("Reading");
+  });
+
   test("stops Blocked with its claim and Lease when the proof reads another database, until that one is back", () => {
     const db = database(planOf(CREATE));
     const elsewhere = { targetIdentityDigest: `sha256:${"e".repeat(64)}` };

@@ -90,17 +90,34 @@ const restUntil = (rule: RuleId, verdict: string, untilMs: number): Move =>
 
 /** What a proof needs before its next claim: a restored record today's inputs, a Plan the record's Lease. */
 function prepared(c: Context, record: ApplyRecord): Move | undefined {
-  if (
-    record.restored === true &&
-    record.coordinationDigest !== c.tools.coordinationDigest(c.resource.namespace, c.spec)
-  ) {
-    const sentence =
-      "The unsettled Apply belongs to another database realm than the one declared. Declare that realm again, or establish what it did and use kubectl ptah settle.";
-    return blocked(c, { at: "targetMoved", sentence });
-  }
+  const hold = record.restored === true ? restoredHold(c, record) : undefined;
+  if (hold !== undefined) return hold;
   if (record.source === undefined || record.target === undefined) return filled(c, record);
   if (record.next !== c.family.proofUnderLease || record.lease !== undefined) return undefined;
   return leased(c, record);
+}
+
+/** A record put back from metadata is a hold: another realm or target takes no Lease and stays Blocked. */
+function restoredHold(c: Context, record: ApplyRecord): Move | undefined {
+  if (record.coordinationDigest !== c.tools.coordinationDigest(c.resource.namespace, c.spec)) {
+    return blocked(c, {
+      at: "targetMoved",
+      sentence:
+        "The unsettled Apply belongs to another database realm than the one declared. Declare that realm again, or establish what it did and use kubectl ptah settle.",
+    });
+  }
+  if (record.source !== undefined && record.generation !== c.resource.generation) {
+    const anew = { ...record, source: undefined, next: c.family.proofStart };
+    return patch(c, "8/refill", { set: c.family.withRecord(anew) });
+  }
+  const read = c.status.target?.identityDigest;
+  const elsewhere = record.next === c.family.proofUnderLease && read !== record.targetIdentityDigest;
+  if (!elsewhere) return undefined;
+  return blocked(c, {
+    at: "targetMoved",
+    sentence:
+      "The database that was read is not the one the unsettled Apply ran on. Declare that database again, or establish what the Apply did and use kubectl ptah settle.",
+  });
 }
 
 function blocked(c: Context, cause: Cause): Move {
