@@ -10,7 +10,7 @@ import { limits } from "./limits.ts";
  */
 export function bareJob(job: Job, name: string): object {
   const { parallelism, completions, backoffLimit, activeDeadlineSeconds, podReplacementPolicy, template } =
-    job.spec as {
+    job.spec as unknown as {
       readonly [key: string]: unknown;
       readonly template: { readonly spec: Readonly<Record<string, unknown>> };
     };

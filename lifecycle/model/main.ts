@@ -33,7 +33,7 @@ async function exploreAll(names: readonly string[]): Promise<Timed[]> {
 
 function work(queue: string[], done: Timed[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL("worker.ts", import.meta.url))], {
+    const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL("worker.ts", import.meta.url).href)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     const next = (): void => {
