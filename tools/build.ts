@@ -63,7 +63,6 @@ async function build(): Promise<void> {
   for (const log of result.logs) process.stderr.write(`${String(log)}\n`);
   if (!result.success) throw new Error("the build failed");
   if (!embedded) throw new Error("the SQL parser was not embedded: the executable would fail on every other machine");
-  rmSync(outfile, { force: true });
   renameSync(staged, outfile);
   const plugin = join(dirname(outfile), "kubectl-ptah");
   rmSync(plugin, { force: true });
