@@ -14,4 +14,3 @@ export interface Bench {
 
 /** A file of this room measures one figure, or those that one set-up gives. */
 export type Measure = (bench: Bench) => Promise<readonly Figure[]>;
-

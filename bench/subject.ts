@@ -62,11 +62,11 @@ export function statusOf(schema: RawCustom | undefined): Status {
   return (schema?.status ?? {}) as Status;
 }
 
-/** Whether the schema stands at this phase; with a phase from which nothing more comes, an error. */
+/** Whether the schema stands at this phase, of its newest generation. @throws when it is Blocked: nothing more comes then */
 export function stands(schema: RawCustom | undefined, phase: string): boolean {
   const status = statusOf(schema);
-  if (status.phase === "Blocked" || status.phase === "Failed")
-    throw new Error(`schema ${schema?.metadata.name} is ${status.phase}; nothing can be measured with it`);
+  if (status.phase === "Blocked")
+    throw new Error(`schema ${schema?.metadata.name} is Blocked; nothing can be measured with it`);
   return status.phase === phase && status.observedGeneration === schema?.metadata.generation;
 }
 
