@@ -31,8 +31,8 @@ export interface KubeObject {
 export const LAB_LIMITS = {
   commandMs: 60_000,
   rolloutMs: 120_000,
-  databaseMs: 90_000,
-  convergenceMs: 180_000,
+  databaseMs: 180_000,
+  convergenceMs: 300_000,
   pollMs: 1_000,
 } as const;
 

@@ -131,5 +131,4 @@ test("a table changed by hand between plan and Apply makes the plan stale: the e
   expect(ran.filter((line) => /note/.test(line))).toEqual([]);
   const approval = await lab.get("ptahschemaapproval", "drifted-a", NAMESPACE);
   expect(conditionOf(approval, "Consumed")).toMatchObject({ status: "True" });
-  console.info(JSON.stringify(blocked.status.journal, null, 1), JSON.stringify(blocked.status.conditions, null, 1));
 });

@@ -45,7 +45,6 @@ describe("suspended while its Apply runs", () => {
     await letGo();
     const owing = await waitForPhase(lab, at("suspended"), "Suspended");
     expect(owing.status.pendingObservation).toBeDefined();
-    console.info(JSON.stringify(owing.status.conditions, null, 1));
     await change("suspended", false);
     await waitForPhase(lab, at("suspended"), "InSync");
     expect(await statementsOn(lab, server, /ADD COLUMN/i, "suspended")).toHaveLength(1);
@@ -63,7 +62,6 @@ describe("deleted while what its Apply did is not proved", () => {
       /settle/.test(conditionOf(s, "Ready")?.message ?? ""),
     );
     expect(told.metadata.deletionTimestamp).toBeDefined();
-    console.info(conditionOf(told, "Ready")?.message);
     const settled = await lab.ptah(["settle", "deleted", "-n", NAMESPACE, "--yes"]);
     expect([settled.code, settled.stderr]).toEqual([0, expect.any(String)]);
     await waitFor("the resource to go", async () => (await lab.get("ptahschema", "deleted", NAMESPACE)) === undefined, {
