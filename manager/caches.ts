@@ -226,6 +226,11 @@ export class Caches {
     ]);
   }
 
+  /** Every resource this version can read. */
+  *readable(): Generator<ResourceFacts> {
+    for (const entry of this.schemas.values()) if (entry.state === "read") yield entry.facts;
+  }
+
   /** Readable resources of a realm. */
   *claimants(coordination: string): Generator<ResourceFacts> {
     for (const key of this.#byRealm.get(coordination) ?? []) {

@@ -9,10 +9,20 @@ export type Answer = { readonly status: number; readonly type: string; readonly 
 /** Serves GET requests by path on `[host]:port`; port 0 takes a free one. Errors: the address is taken. */
 export function listen(address: string, answer: (path: string) => Promise<Answer>): Listening {
   const at = address.lastIndexOf(":");
-  const hostname = at <= 0 ? "0.0.0.0" : address.slice(0, at).replace(/^\[|\]$/g, "");
+  const port = Number(address.slice(at + 1));
+  if (at > 0) return serve(address.slice(0, at).replace(/^\[|\]$/g, ""), port, answer);
+  try {
+    return serve("::", port, answer);
+  } catch {
+    // A machine without IPv6; if the port itself is taken, this says so.
+    return serve("0.0.0.0", port, answer);
+  }
+}
+
+function serve(hostname: string, port: number, answer: (path: string) => Promise<Answer>): Listening {
   const server = Bun.serve({
     hostname,
-    port: Number(address.slice(at + 1)),
+    port,
     maxRequestBodySize: 0,
     async fetch(request) {
       if (request.method !== "GET" && request.method !== "HEAD")

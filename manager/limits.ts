@@ -5,6 +5,11 @@ export const limits = {
   /** Resources decided at the same time. The work is waiting for the API server, not computing. */
   concurrencyDefault: 8,
   concurrencyMax: 64,
+  /** Operations under way in the cluster before another ordinary reading waits for its turn, and how long it waits. */
+  operationsDefault: 64,
+  operationsMax: 10_000,
+  turnMsMin: 500,
+  turnMsMax: 2_500,
   /** Effects of one pass; a pass that wants more is put back, so that nobody starves the others. */
   movesPerPassMax: 40,
   /** Effects in a row that met another state than they were decided from, before the pass backs off. */

@@ -77,6 +77,7 @@ async function run(settings: Settings): Promise<Ended> {
     leaderElect: settings.leaderElect,
     identity: `${hostname()}_${randomBytes(8).toString("hex")}`,
     concurrency: settings.concurrency,
+    operationsMax: settings.maxActiveOperations,
     metricsBindAddress: settings.metricsBindAddress,
     healthProbeBindAddress: settings.healthProbeBindAddress,
   });

@@ -13,10 +13,11 @@ import { errorFields, type Log } from "./log.ts";
 import { Memories } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import { pass } from "./pass.ts";
-import { perform } from "./perform/perform.ts";
+import { type Effect, perform } from "./perform/perform.ts";
 import type { World } from "./ports.ts";
 import { Queue } from "./queue.ts";
 import { Results } from "./results.ts";
+import { turnAfterMs } from "./turns.ts";
 import { Reader, type Reading } from "./view/reader.ts";
 
 export interface ManagerOptions {
@@ -30,6 +31,7 @@ export interface ManagerOptions {
   readonly leaderElect: boolean;
   readonly identity: string;
   readonly concurrency: number;
+  readonly operationsMax: number;
   readonly metricsBindAddress: string;
   readonly healthProbeBindAddress: string;
   decide(view: View): Move;
@@ -108,7 +110,8 @@ export class Manager {
       results: this.#results,
       log,
       decide: options.decide,
-      perform: (reading: Reading, move: Parameters<typeof perform>[2]) => perform(performing, reading, move),
+      perform: (reading: Reading, move: Effect) => perform(performing, reading, move),
+      heldUntilMs: (reading: Reading, move: Effect) => this.#heldUntilMs(reading, move),
       tell: (reading: Reading, move: Move) => this.#tell(reading, move),
       ended: (result: string) => this.#metrics.passEnded(result),
     };
@@ -203,6 +206,13 @@ export class Manager {
       "stored objects were written by a newer version of the operator; run that version, this one does not act on them",
     );
     return true;
+  }
+
+  #heldUntilMs(reading: Reading, move: Effect): number | undefined {
+    const { world, operationsMax } = this.#options;
+    const resource = reading.view.resource.value;
+    const afterMs = turnAfterMs(move, resource, this.#caches.readable(), operationsMax, world.random());
+    return afterMs === undefined ? undefined : world.wallMs() + afterMs;
   }
 
   #tell(reading: Reading, move: Move): void {

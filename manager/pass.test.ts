@@ -52,6 +52,7 @@ function play(moves: readonly Move[], performed: ("done" | "again" | Error)[] = 
         if (outcome instanceof Error) throw outcome;
         return outcome;
       },
+      heldUntilMs: () => undefined,
       tell: (_reading, move) => said.push(`told ${move.kind}`),
       ended: (result) => said.push(result),
     },
@@ -71,6 +72,12 @@ describe("one pass", () => {
     await pass(deps, "shop/a");
     expect(begun).toEqual([false, true, false]);
     expect(said.filter((line) => line === "told patchStatus").length).toBe(1);
+  });
+
+  test("an effect that has to wait for its turn is not performed, and decided anew when it comes", async () => {
+    const { deps, said } = play([patch]);
+    expect(await pass({ ...deps, heldUntilMs: () => 99 }, "shop/a")).toEqual({ kind: "at", wallMs: 99 });
+    expect(said).toEqual([]);
   });
 
   test("effects that are undone again and again back off", async () => {
@@ -109,7 +116,7 @@ describe("one pass", () => {
   test("a resource that is gone is forgotten", async () => {
     const { deps, said } = play([]);
     const gone = { ...deps, reader: { ...deps.reader, begin: async () => ({ nothing: "gone" }) as const } };
-    expect(await pass(gone, "shop/a")).toEqual({ kind: "idle" });
+    expect(await pass(gone, "shop/a")).toEqual({ kind: "gone" });
     expect(said).toEqual(["dropped"]);
   });
 });

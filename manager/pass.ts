@@ -15,6 +15,8 @@ export interface PassDeps {
   readonly log: Log;
   decide(view: View): Move;
   perform(reading: Reading, move: Effect): Promise<Performed>;
+  /** Until when an effect has to wait for its turn; undefined when it has none to wait for. */
+  heldUntilMs(reading: Reading, move: Effect): number | undefined;
   /** Events and metrics of a move; best effort, never waits. */
   tell(reading: Reading, move: Move): void;
   /** How a pass ended, for the counter. */
@@ -26,41 +28,43 @@ export interface PassDeps {
  * stored, until the decision waits or rests. Nothing is kept between two decisions but what a view is made from.
  */
 export async function pass(deps: PassDeps, key: string): Promise<Next> {
-  let fresh = false;
-  let undone = 0;
   try {
-    for (let moves = 0; moves < limits.movesPerPassMax; moves++) {
-      const decided = await decideOnce(deps, key, fresh);
-      if ("nothing" in decided) {
-        deps.results.drop(key);
-        return { kind: "idle" };
-      }
-      const { reading, move } = decided;
-      if (move.kind === "wait" || move.kind === "rest") return ended(deps, key, reading, move);
-      if (!isEffect(move))
-        throw new Error(`rule ${move.rule} looked ${limits.looksPerDecisionMax} times without deciding`);
-      const performed = await deps.perform(reading, move);
-      deps.log.debug({ resource: key, rule: move.rule, move: move.kind, performed }, "performed a move");
-      if (performed === "done") deps.tell(reading, move);
-      fresh = performed === "again";
-      undone = fresh ? undone + 1 : 0;
-      // Once is a race that a fresh reading settles; again and again it is something that passes with time.
-      if (undone >= limits.undoneMovesMax) {
-        deps.ended("retry");
-        return { kind: "retry" };
-      }
-    }
-    deps.ended("done");
-    return { kind: "again" };
+    return await moves(deps, key);
   } catch (error) {
     const expected = isKubeError(error);
-    deps.log[expected ? "warn" : "error"](
-      { resource: key, ...errorFields(error) },
-      "a pass ended with an error and is tried again",
-    );
+    const fields = { resource: key, ...errorFields(error) };
+    deps.log[expected ? "warn" : "error"](fields, "a pass ended with an error and is tried again");
     deps.ended("error");
     return { kind: "retry" };
   }
+}
+
+async function moves(deps: PassDeps, key: string): Promise<Next> {
+  let undone = 0;
+  for (let count = 0; count < limits.movesPerPassMax; count++) {
+    const decided = await decideOnce(deps, key, undone > 0);
+    if ("nothing" in decided) {
+      deps.results.drop(key);
+      return decided.nothing === "gone" ? { kind: "gone" } : { kind: "idle" };
+    }
+    const { reading, move } = decided;
+    if (move.kind === "wait" || move.kind === "rest") return ended(deps, key, reading, move);
+    if (!isEffect(move))
+      throw new Error(`rule ${move.rule} looked ${limits.looksPerDecisionMax} times without deciding`);
+    const heldUntilMs = deps.heldUntilMs(reading, move);
+    if (heldUntilMs !== undefined) return { kind: "at", wallMs: heldUntilMs };
+    const performed = await deps.perform(reading, move);
+    deps.log.debug({ resource: key, rule: move.rule, move: move.kind, performed }, "performed a move");
+    if (performed === "done") deps.tell(reading, move);
+    undone = performed === "again" ? undone + 1 : 0;
+    // Once is a race that a fresh reading settles; again and again it is something that passes with time.
+    if (undone >= limits.undoneMovesMax) {
+      deps.ended("retry");
+      return { kind: "retry" };
+    }
+  }
+  deps.ended("done");
+  return { kind: "again" };
 }
 
 interface Decided {

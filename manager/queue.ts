@@ -1,12 +1,16 @@
 import { limits } from "./limits.ts";
 import type { World } from "./ports.ts";
 
-/** When a key is decided about again. `retry`: after a growing back-off; `at`: at this wall-clock instant; `idle`: only when woken. */
+/**
+ * When a key is decided about again. `retry`: after a growing back-off; `again`: at once; `at`: at this wall-clock instant;
+ * `idle`: when woken; `gone`: never, unless woken.
+ */
 export type Next =
   | { readonly kind: "retry" }
   | { readonly kind: "again" }
   | { readonly kind: "at"; readonly wallMs: number }
-  | { readonly kind: "idle" };
+  | { readonly kind: "idle" }
+  | { readonly kind: "gone" };
 
 interface Item {
   state: "idle" | "queued" | "running";
@@ -55,14 +59,6 @@ export class Queue {
     const item = this.#item(key);
     if (item.state === "running") item.wokenMeanwhile = true;
     else if (item.state === "idle" && item.failures === 0) this.#push(key, item);
-  }
-
-  /** Nothing is left to decide about the key. */
-  forget(key: string): void {
-    const item = this.#items.get(key);
-    if (item === undefined || item.state === "running") return;
-    item.cancelTimer?.();
-    if (item.state === "idle") this.#items.delete(key);
   }
 
   /** Keys that wait for a worker, and keys being worked on. */
@@ -126,6 +122,7 @@ export class Queue {
     else if (item.wokenMeanwhile || next.kind === "again") this.#push(key, item);
     else if (next.kind === "at") this.#later(key, item, next.wallMs - this.#world.wallMs());
     else if (next.kind === "idle") this.#later(key, item, limits.wakeMsMax);
+    else this.#items.delete(key);
     this.#pump();
   }
 

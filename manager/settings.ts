@@ -21,6 +21,7 @@ export interface Settings {
   readonly metricsBindAddress: string;
   readonly healthProbeBindAddress: string;
   readonly concurrency: number;
+  readonly maxActiveOperations: number;
   readonly admission: AdmissionFlags;
   readonly connection: ConnectionFlags;
   readonly namespace: string | undefined;
@@ -123,6 +124,11 @@ export function managerCommand(): Command {
         .default(limits.concurrencyDefault),
     )
     .addOption(
+      option("--max-active-operations <n>", "operations under way before another ordinary reading waits for its turn")
+        .argParser(wholeNumber(1, limits.operationsMax))
+        .default(limits.operationsDefault),
+    )
+    .addOption(
       bool(
         "--admission-default-tolerations-enabled",
         "the API server adds its two default tolerations",
@@ -173,6 +179,7 @@ interface RawOptions {
   readonly metricsBindAddress: string;
   readonly healthProbeBindAddress: string;
   readonly concurrency: number;
+  readonly maxActiveOperations: number;
   readonly admissionDefaultTolerationsEnabled: boolean;
   readonly admissionDefaultNotReadyTolerationSeconds: number;
   readonly admissionDefaultUnreachableTolerationSeconds: number;
@@ -201,6 +208,7 @@ export function settingsFrom(argv: readonly string[]): Settings {
     metricsBindAddress: raw.metricsBindAddress,
     healthProbeBindAddress: raw.healthProbeBindAddress,
     concurrency: raw.concurrency,
+    maxActiveOperations: raw.maxActiveOperations,
     admission: {
       defaultTolerationsEnabled: raw.admissionDefaultTolerationsEnabled,
       defaultNotReadyTolerationSeconds: raw.admissionDefaultNotReadyTolerationSeconds,
