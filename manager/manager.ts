@@ -171,8 +171,8 @@ export class Manager {
     const { world, leaderElect } = this.#options;
     this.#ready = false;
     this.#results.stop();
-    await Promise.race([this.#queue.stop(), world.sleep(limits.stopMsMax)]);
-    await Promise.race([this.#events.flush(), world.sleep(limits.leaderRetryMs)]);
+    await within(world, limits.stopMsMax, this.#queue.stop());
+    await within(world, limits.leaderRetryMs, this.#events.flush());
     if (held && leaderElect) await this.#election.release();
   }
 
@@ -242,6 +242,16 @@ export class Manager {
         return { status: 200, type: this.#metrics.registry.contentType, body };
       }),
     );
+  }
+}
+
+/** Waits for the work, but no longer than the bound; the bound's timer ends with it, because a timer keeps the process alive. */
+async function within(world: Pick<World, "sleep">, ms: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([work, world.sleep(ms, over.signal)]);
+  } finally {
+    over.abort();
   }
 }
 
