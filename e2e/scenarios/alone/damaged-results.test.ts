@@ -7,7 +7,7 @@ import { addDatabase, type Database, secretObject, startDatabase } from "../../l
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { type HostManagers, takeOver } from "../../lab/host-manager.ts";
 import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
-import { approve, conditionOf, declareSchema, waitForCondition, waitForPhase } from "../../lab/subject.ts";
+import { approve, conditionOf, declareSchema, waitForCondition } from "../../lab/subject.ts";
 
 /**
  * The account of an operation comes out of its Pod cut, doubled, of another operation, or with one byte flipped. It is the
@@ -70,7 +70,8 @@ beforeAll(async () => {
   managers = await takeOver(lab, { namespace: NAMESPACE, operationImage: image.reference });
   managers.start();
   for (const name of [...DAMAGED, "apply-doubled", "plan-flipped"]) await declare(name);
-}, 300_000);
+  await Promise.all([...DAMAGED, "apply-doubled"].map((name) => approve(lab, at(name), name)));
+}, 600_000);
 
 afterAll(async () => {
   await managers.close();
@@ -78,7 +79,6 @@ afterAll(async () => {
 
 describe("an Apply whose account is damaged", () => {
   test.each(DAMAGED)("%s: it is unknown, is read afresh, and never runs again", async (name) => {
-    await approve(lab, at(name), name);
     const proved = await waitForCondition(lab, at(name), {
       type: "InSync",
       status: "True",
@@ -91,15 +91,12 @@ describe("an Apply whose account is damaged", () => {
 });
 
 test("the same account twice is one account", async () => {
-  await approve(lab, at("apply-doubled"), "doubled");
-  await waitForPhase(lab, at("apply-doubled"), "InSync");
   await waitForCondition(lab, at("apply-doubled"), { type: "InSync", status: "True", reason: "ScopedConverged" });
   expect(await created("apply-doubled")).toHaveLength(1);
 });
 
 test("a Plan whose account is damaged publishes nothing, is said, and is tried again", async () => {
   const failed = await waitForCondition(lab, at("plan-flipped"), { type: "ReconciliationFailed", status: "True" });
-  console.info(conditionOf(failed, "Ready"));
   expect(conditionOf(failed, "ReconciliationFailed")?.message).toContain("tried again");
   const plans = await lab.list("ptahschemaplan", NAMESPACE);
   expect(plans.filter((plan) => plan.spec.schemaRef.name === "plan-flipped")).toEqual([]);
