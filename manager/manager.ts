@@ -178,9 +178,12 @@ export class Manager {
 
   async #synced(signal: AbortSignal): Promise<boolean> {
     const { world, log } = this.#options;
+    const over = new AbortController();
     const all = Promise.all(this.#caches.all.map(({ store }) => store.ready)).then(() => "synced" as const);
-    const late = world.sleep(limits.cacheSyncMsMax, signal).then(() => "late" as const);
-    if ((await Promise.race([all, late])) === "synced") return true;
+    const late = world.sleep(limits.cacheSyncMsMax, AbortSignal.any([signal, over.signal])).then(() => "late" as const);
+    const first = await Promise.race([all, late]);
+    over.abort();
+    if (first === "synced") return true;
     const missing = this.#caches.all.filter(({ store }) => !store.isReady).map(({ name }) => name);
     if (!signal.aborted) {
       log.error(
