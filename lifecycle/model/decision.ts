@@ -21,6 +21,8 @@ export interface Decision {
 /** A decision that asks for more than this many looks never comes to an end. */
 export const LOOKS_MAX = 16;
 const DRAWS_MAX = 64;
+/** One decision in this many looks step by step. */
+const LAZY_EVERY = 8;
 
 export const isEffect = (move: Move): boolean => move.kind !== "wait" && move.kind !== "rest" && move.kind !== "look";
 
@@ -92,9 +94,12 @@ function idInUse(world: World, id: string): boolean {
  * @returns undefined where there is no resource to decide on
  */
 export function decideIn(world: World, at: number, decider: Decider, nowMs = world.now): Decision | undefined {
+  // Most decisions get at once what they would look for; some look step by step, as the shell does, and have to agree.
+  const lazy = ((world.resource?.version ?? 0) + world.jobs.length) % LAZY_EVERY === 0;
   for (let draw = freshDraw(world); draw < DRAWS_MAX; draw += 1) {
-    const decision = ask(world, at, decider, draw, nowMs);
+    const decision = ask(world, at, decider, draw, nowMs, !lazy);
     if (decision === undefined) return undefined;
+    if (lazy) agree(decision, ask(world, at, decider, draw, nowMs, true));
     const { move } = decision;
     if (move.kind !== "claim" || move.status.activeOperation === undefined) return decision;
     if (!idInUse(world, move.status.activeOperation.id)) return decision;
@@ -102,8 +107,21 @@ export function decideIn(world: World, at: number, decider: Decider, nowMs = wor
   throw new Error("no fresh value gives a new operation id");
 }
 
-function ask(world: World, at: number, decider: Decider, draw: number, nowMs: number): Decision | undefined {
-  let view = firstView(world, at, draw, nowMs);
+/** Whether looks step by step and all pieces at once come to the same. */
+function agree(lazy: Decision, eager: Decision | undefined): void {
+  if (eager?.move.kind === lazy.move.kind && eager.move.rule === lazy.move.rule) return;
+  throw new Disagreement(lazy.move.rule, eager?.move.rule ?? "none");
+}
+
+function ask(
+  world: World,
+  at: number,
+  decider: Decider,
+  draw: number,
+  nowMs: number,
+  eager: boolean,
+): Decision | undefined {
+  let view = firstView(world, at, draw, nowMs, eager);
   const looks: string[] = [];
   while (view !== undefined && looks.length < LOOKS_MAX) {
     const move = decider(view);
@@ -113,6 +131,13 @@ function ask(world: World, at: number, decider: Decider, draw: number, nowMs: nu
   }
   if (view === undefined) return undefined;
   throw new EndlessLooks(looks[looks.length - 1] ?? "");
+}
+
+/** Cached pieces led elsewhere than the same pieces read uncached. */
+export class Disagreement extends Error {
+  constructor(lazy: string, eager: string) {
+    super(`rule ${lazy} decides by cached pieces what rule ${eager} decides by the same pieces read uncached`);
+  }
 }
 
 /** A decision that only ever asks to look. */

@@ -1,12 +1,13 @@
 /** Breadth-first over canonical worlds until nothing new is found; shortest traces come with it. */
 import { Coverage } from "./coverage.ts";
-import { type Decider, type Decision, decideIn, EndlessLooks, isEffect } from "./decision.ts";
+import { type Decider, type Decision, Disagreement, EndlessLooks, isEffect } from "./decision.ts";
 import { Encoder } from "./encode.ts";
 import { hashWords } from "./hash.ts";
 import { FLAG, type Graph, judgeProgress } from "./progress.ts";
 import { excuse, leaked, stateViolation, type Violation, verdictTrue } from "./properties.ts";
-import { type Successors, successors } from "./steps.ts";
+import { type Successors, successors, withLog } from "./steps.ts";
 import { Numbers, SeenTable } from "./table.ts";
+import { statusTokens } from "./tokens.ts";
 import { hash16 } from "./tools.ts";
 import type { World } from "./world.ts";
 
@@ -39,6 +40,8 @@ export interface Question {
   readonly start: World;
   readonly decider: Decider;
   readonly limits: Limits;
+  /** What people read is written too: whether it is still to be written tells two worlds apart. */
+  readonly narrated?: boolean | undefined;
   /** Stop at the first violation; otherwise one of each kind is kept. */
   readonly firstOnly?: boolean | undefined;
   /** Memory of this process now, in MB. */
@@ -66,6 +69,14 @@ function decisionKey(world: World, decision: Decision | undefined): number {
   const { move } = decision;
   const until = move.kind === "wait" || move.kind === "rest" ? (move.untilMs ?? world.now) - world.now : 0;
   return Number.parseInt(hash16(`${move.kind} ${move.rule} ${until}`).slice(0, 7), 16) + 2;
+}
+
+/** Whether the next move changes nothing but what people read. */
+function narratesOnly(world: World, decider: Decider): boolean {
+  const move = withLog(world, decider).decision?.move;
+  if (move?.kind !== "patchStatus" || world.resource === null) return false;
+  const [is, will] = [statusTokens(world.resource.status), statusTokens(move.status)];
+  return is.length === will.length && is.every((token, i) => token === will[i]);
 }
 
 class Exploration {
@@ -134,6 +145,8 @@ class Exploration {
   /** The number of a world; a new one is remembered with the step that led to it. */
   private number(world: World, parent: number, index: number): { id: number; added: boolean } {
     hashWords(this.encoder.encode(world), this.key);
+    if (this.question.narrated === true && narratesOnly(world, this.question.decider))
+      this.key[0] = ~(this.key[0] ?? 0);
     const found = this.seen.add(this.key[0] ?? 0, this.key[1] ?? 0);
     if (found.added) {
       this.parents.push(parent);
@@ -149,20 +162,15 @@ class Exploration {
   private wrongMerge(world: World, id: number): Violation | undefined {
     const known = this.decided.get(id);
     if (known === 0) return undefined;
-    const decision = decideIn(world, 0, this.question.decider);
+    const { decision } = withLog(world, this.question.decider);
     if (decisionKey(world, decision) === known) return undefined;
     const rule = decision === undefined ? "none" : `${decision.move.rule} ${decision.move.kind}`;
     return { property: 0, sentence: `the model merges two worlds that are decided differently (rule ${rule})` };
   }
 
   private expand(world: World, id: number, next: World[]): Violation | undefined {
-    let all: Successors;
-    try {
-      all = successors(world, this.question.decider, this.coverage);
-    } catch (error) {
-      if (error instanceof EndlessLooks) return { property: 11, sentence: error.message };
-      throw error;
-    }
+    const all = this.stepsFrom(world);
+    if ("sentence" in all) return all;
     const { decision } = all;
     if (decision !== undefined) {
       this.coverage.rule(decision.move.rule);
@@ -192,6 +200,16 @@ class Exploration {
     this.graph.fair.set(id, fair ?? -1);
     this.graph.flags.set(id, this.flagsOf(world, all, fairRunsSql));
     return undefined;
+  }
+
+  private stepsFrom(world: World): Successors | Violation {
+    try {
+      return successors(world, this.question.decider, this.coverage);
+    } catch (error) {
+      if (error instanceof EndlessLooks) return { property: 11, sentence: error.message };
+      if (error instanceof Disagreement) return { property: 0, sentence: error.message };
+      throw error;
+    }
   }
 
   private flagsOf(world: World, all: Successors, fairRunsSql: boolean): number {

@@ -3,6 +3,7 @@ import { onStart, onStatement } from "./ghost.ts";
 import { admitsJob, admitsPod, commitJob, databaseOf, uidInUse } from "./perform.ts";
 import { contentDigestOf, type Frame, GRACE_SECONDS, planOfDigest, SKEW_MS } from "./values.ts";
 import {
+  type Budget,
   type Creating,
   type Job,
   leftOf,
@@ -37,6 +38,33 @@ const contentOf = (digest: string): string => CONTENTS.find((c) => contentDigest
 
 /** Every step that happens by itself, first those that finish what was begun. */
 export function worldSteps(world: World): Step[] {
+  const steps = singleSteps(world);
+  const step = steps[0];
+  // A reading's Job goes on by itself where nothing can come between: its few steps are one.
+  return steps.length === 1 && step !== undefined ? [goOn(step)] : steps;
+}
+
+/** Budgets that can come between the steps of a reading's Job. */
+const BETWEEN: readonly Budget[] = [
+  ...(["kill", "evict", "duplicate", "podRefused", "readFailed", "late", "jobDeleted", "drift", "log"] as const),
+  ...(["foreign", "retarget", "slow"] as const),
+];
+
+function goOn(first: Step): Step {
+  const { next } = first;
+  if (BETWEEN.some((budget) => leftOf(next, budget) > 0)) return first;
+  const more = singleSteps(next);
+  const step = more[0];
+  if (more.length !== 1 || step === undefined || !isReading(next)) return first;
+  return goOn({ say: `${first.say}; ${step.say}`, next: step.next });
+}
+
+/** Only readings are under way in the world. */
+const isReading = (world: World): boolean =>
+  world.pods.every((p) => p.work.type !== "Apply" || p.process === "ended") &&
+  world.jobs.every((j) => j.work.type !== "Apply" || j.terminal !== undefined);
+
+function singleSteps(world: World): Step[] {
   const steps: Step[] = [];
   for (const creating of world.creating) steps.push(...creatingSteps(world, creating));
   for (const pod of world.pods) steps.push(...podSteps(world, pod));

@@ -1,6 +1,7 @@
 /** What one process explores, from its name to its report: a scenario, or the canary of a property. */
 import { decide } from "../decide.ts";
 import { CANARIES } from "./canaries.ts";
+import type { Decider } from "./decision.ts";
 import { explore, type Limits, type Run } from "./explore.ts";
 import { SCENARIOS, startOf } from "./scenarios.ts";
 import { modelTools } from "./tools.ts";
@@ -23,11 +24,12 @@ export function explorePart(name: string, deep: boolean, limits: Limits, measure
   const canary = CANARIES.find((c) => `${CANARY}${c.property}` === name);
   if (canary !== undefined) {
     const tools = modelTools(false);
-    const start = startOf({ name, plays: canary.breaks, budgets: canary.budgets }, false);
+    const decider = canary.bend((view) => decide(view, tools));
+    const start = startOf({ name, plays: canary.breaks, budgets: canary.budgets }, false, decider);
     return explore({
       name,
       start,
-      decider: canary.bend((view) => decide(view, tools)),
+      decider,
       limits,
       firstOnly: true,
       ...measure,
@@ -36,5 +38,13 @@ export function explorePart(name: string, deep: boolean, limits: Limits, measure
   const scenario = SCENARIOS.find((s) => s.name === name);
   if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
   const tools = modelTools(scenario.narrated === true);
-  return explore({ name, start: startOf(scenario, deep), decider: (view) => decide(view, tools), limits, ...measure });
+  const decider: Decider = (view) => decide(view, tools);
+  return explore({
+    name,
+    start: startOf(scenario, deep, decider),
+    decider,
+    narrated: scenario.narrated,
+    limits,
+    ...measure,
+  });
 }

@@ -1,6 +1,7 @@
 /** What must hold in every state, seen from outside: the properties no single step shows. */
 import type { Condition } from "../../crds/common.ts";
 import type { SchemaPhase } from "../../crds/status/index.ts";
+import type { Move } from "../move.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
 import { mirrorMark } from "./seen.ts";
 import { statusTokens } from "./tokens.ts";
@@ -80,22 +81,23 @@ const LIES: Condition[] = [
 /** Property 8: the same decision whatever phase, conditions and journal say. */
 function narrationIgnored(world: World, decision: Decision, decider: Decider): Violation | undefined {
   if (world.resource === null) return undefined;
-  const phase: SchemaPhase = world.resource.status.phase === "InSync" ? "Failed" : "InSync";
-  const status = { ...world.resource.status, phase, conditions: LIES, journal: undefined };
-  const lied = decideIn({ ...world, resource: { ...world.resource, status } }, 0, decider);
-  const same = lied !== undefined && sameMove(decision, lied);
-  return same
+  const { view, move } = decision;
+  const phase: SchemaPhase = view.resource.value.status.phase === "InSync" ? "Failed" : "InSync";
+  const status = { ...view.resource.value.status, phase, conditions: LIES, journal: undefined };
+  const value = { ...view.resource.value, status };
+  const lied = decider({ ...view, resource: { ...view.resource, value } });
+  return sameMove(move, lied)
     ? undefined
-    : broken(8, `rule ${decision.move.rule} decides otherwise when phase and conditions say something else`);
+    : broken(8, `rule ${move.rule} decides otherwise when phase and conditions say something else`);
 }
 
-function sameMove(a: Decision, b: Decision): boolean {
-  if (a.move.kind !== b.move.kind || a.move.rule !== b.move.rule) return false;
-  if ("status" in a.move && "status" in b.move && a.move.kind !== "markApproval" && a.move.kind !== "consumeApproval") {
-    const [x, y] = [statusTokens(a.move.status), statusTokens(b.move.status)];
+function sameMove(a: Move, b: Move): boolean {
+  if (a.kind !== b.kind || a.rule !== b.rule) return false;
+  if ("status" in a && "status" in b && a.kind !== "markApproval" && a.kind !== "consumeApproval") {
+    const [x, y] = [statusTokens(a.status), statusTokens(b.status)];
     return x.length === y.length && x.every((token, i) => token === y[i]);
   }
-  return JSON.stringify(a.move) === JSON.stringify(b.move);
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 const clean = new WeakSet<object>();
@@ -118,7 +120,7 @@ function nothingSecret({ move }: Decision): Violation | undefined {
 }
 
 /** Property 11, wake-ups: the instant of a wait changes the decision, and the one before it does not. */
-function wakes(world: World, { move }: Decision, decider: Decider): Violation | undefined {
+function wakes(world: World, { move, view }: Decision, decider: Decider): Violation | undefined {
   if (move.kind !== "wait" && move.kind !== "rest") return undefined;
   const { untilMs } = move;
   if (untilMs === undefined) {
@@ -127,11 +129,12 @@ function wakes(world: World, { move }: Decision, decider: Decider): Violation | 
       : broken(11, `rule ${move.rule} waits for nothing that comes by itself`);
   }
   if (untilMs <= world.now) return broken(11, `rule ${move.rule} waits for an instant that has passed`);
-  const then = decideIn(world, 0, decider, untilMs)?.move;
-  if ((then?.kind === "wait" || then?.kind === "rest") && then.untilMs !== undefined && then.untilMs <= untilMs) {
+  const then = decider({ ...view, now: { wallMs: untilMs, monotonicMs: untilMs } });
+  if ((then.kind === "wait" || then.kind === "rest") && then.untilMs !== undefined && then.untilMs <= untilMs) {
     return broken(11, `rule ${move.rule} still waits when its instant has come`);
   }
-  const before = decideIn(world, 0, decider, untilMs - 1)?.move;
+  const early = decider({ ...view, now: { wallMs: untilMs - 1, monotonicMs: untilMs - 1 } });
+  const before = early.kind === "look" ? decideIn(world, 0, decider, untilMs - 1)?.move : early;
   return before !== undefined && isEffect(before)
     ? broken(11, `rule ${move.rule} could go on (rule ${before.rule} ${before.kind}) before the instant it waits for`)
     : undefined;

@@ -1,5 +1,7 @@
 /** The named scenarios: where each starts and what may happen in it, how often. Each runs to a fixpoint. */
 import type { SchemaStatus } from "../../crds/status/index.ts";
+import type { Decider } from "./decision.ts";
+import { successors } from "./steps.ts";
 import { EPOCH_MS, type SpecInputs } from "./values.ts";
 import { type Budgets, budgetsOf, type World } from "./world.ts";
 
@@ -14,6 +16,8 @@ export interface Scenario {
   readonly managers?: number;
   readonly contender?: boolean;
   readonly databases?: number;
+  /** Begins where the resource first rests in this verdict, nothing having failed; otherwise as it is created. */
+  readonly from?: "AwaitingApproval";
   /** Phases, conditions and journal are written too. */
   readonly narrated?: boolean;
 }
@@ -21,105 +25,132 @@ export interface Scenario {
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "plain",
-    plays: "nothing fails; a person approves",
-    budgets: { approve: 1 },
+    plays: "nothing fails; a person approves, and clocks are slow",
+    budgets: { approve: 1, slow: 1 },
   },
   {
     name: "faults",
-    plays: "a crash, a kill, an API error, a bad log, a failed read, an approval",
+    plays: "a crash, a kill, an API error, a bad log, a failed read, from a waiting plan on",
+    from: "AwaitingApproval",
     budgets: { crash: 1, kill: 1, error: 1, log: 1, readFailed: 1, approve: 1 },
   },
   {
     name: "pods",
     plays: "a second Pod, a kill, an eviction or silent node, a deleted Job, behind the scheduling gate",
+    from: "AwaitingApproval",
     budgets: { duplicate: 1, kill: 1, evict: 1, jobDeleted: 1, approve: 1 },
   },
   {
     name: "edits",
-    plays: "the source changes A→B→A, suspend, resume, approvals old and new",
-    budgets: { edit: 2, suspend: 1, approve: 2, approveStale: 1 },
+    plays: "the source changes A→B→A, suspend, resume",
+    from: "AwaitingApproval",
+    budgets: { edit: 2, suspend: 1, approve: 1 },
+  },
+  {
+    name: "approvals",
+    plays: "approvals of the standing plan and of older ones while the source changes",
+    from: "AwaitingApproval",
+    budgets: { edit: 1, approve: 2, approveStale: 1 },
   },
   {
     name: "restore",
-    plays: "status lost in a restore, delete, settle, suspend, an API error, a kill",
-    budgets: { restore: 1, delete: 1, settle: 1, suspend: 1, error: 1, approve: 1, kill: 1 },
+    plays: "the status is lost in a restore, delete, settle, suspend, an API error",
+    from: "AwaitingApproval",
+    budgets: { restore: 1, delete: 1, settle: 1, suspend: 1, error: 1, approve: 1 },
   },
   {
     name: "recreate",
     plays: "the resource is restored as a new object while its Apply may run",
-    budgets: { recreate: 1, approve: 2, approveStale: 1, kill: 1, settle: 1, slow: 1 },
+    from: "AwaitingApproval",
+    budgets: { recreate: 1, approve: 2, kill: 1, settle: 1, slow: 1 },
   },
   {
     name: "late",
     plays: "creates of Jobs and Pods that commit after everybody gave up on them, and a slow clock",
-    budgets: { late: 1, slow: 2, crash: 1, approve: 1 },
+    from: "AwaitingApproval",
+    budgets: { late: 1, slow: 1, crash: 1, approve: 1 },
   },
   {
     name: "envelope",
-    plays: "the admission envelope does not resolve, or changes twice",
-    budgets: { envelope: 2, approve: 1, slow: 1, suspend: 1 },
+    plays: "the admission envelope does not resolve, or changes",
+    budgets: { envelope: 1, approve: 1, suspend: 1 },
   },
   {
     name: "refused",
     plays: "creates and Pods are refused, a Job is tampered with",
-    budgets: { podRefused: 1, error: 1, drift: 1, approve: 1, slow: 1 },
+    from: "AwaitingApproval",
+    budgets: { podRefused: 1, error: 1, drift: 1, approve: 1 },
   },
   {
     name: "binding",
-    plays: "the execution binding changes twice",
-    budgets: { upgrade: 2, approve: 2, crash: 1, kill: 1 },
+    plays: "the execution binding changes twice, with a kill",
+    from: "AwaitingApproval",
+    budgets: { upgrade: 2, approve: 1, kill: 1 },
   },
   {
     name: "requests",
     plays: "read requests, one of them no instant, beside failed reads and a moved source",
-    budgets: { request: 2, readFailed: 2, edit: 1, approve: 1 },
+    budgets: { request: 2, readFailed: 1, edit: 1 },
   },
   {
     name: "target",
-    plays: "the Secret names another database, and the old one again",
+    plays: "the Secret names another database, and the old one again; a person settles",
+    from: "AwaitingApproval",
     databases: 2,
-    budgets: { retarget: 2, approve: 1, settle: 1, kill: 1 },
+    budgets: { retarget: 2, approve: 1, settle: 1 },
   },
   {
     name: "always",
     plays: "apply: Always beside somebody who changes the database",
     inputs: { apply: "Always" },
-    budgets: { foreign: 3, kill: 1, log: 1 },
+    budgets: { foreign: 3, kill: 1 },
   },
   {
     name: "gates",
-    plays: "policy, engine, realm and source are taken away and given back",
-    budgets: { policy: 2, engine: 1, conflict: 1, refuseSource: 1, approve: 1, delete: 1 },
+    plays: "policy, engine and source are taken away and given back, delete",
+    from: "AwaitingApproval",
+    budgets: { policy: 1, engine: 1, refuseSource: 1, approve: 1, delete: 1 },
+  },
+  {
+    name: "realm",
+    plays: "another claimant, a suspension and a changed policy",
+    from: "AwaitingApproval",
+    budgets: { conflict: 1, policy: 1, suspend: 1, approve: 1 },
   },
   {
     name: "newer",
-    plays: "a newer contract writes and is rolled back, a restore follows",
-    budgets: { newer: 1, approve: 1, delete: 1, suspend: 1, restore: 1 },
+    plays: "a newer contract writes and is rolled back, delete, a restore follows",
+    from: "AwaitingApproval",
+    budgets: { newer: 1, approve: 1, delete: 1, restore: 1 },
   },
   {
     name: "lease",
     plays: "a contender for the Lease, slow clocks, a killed Pod",
     contender: true,
     inputs: { shared: true },
-    budgets: { contend: 2, slow: 2, approve: 1, kill: 1 },
+    from: "AwaitingApproval",
+    budgets: { contend: 2, slow: 1, approve: 1, kill: 1 },
   },
   {
     name: "stale",
     plays: "two managers, one with an old view, a kill and a bad log",
     managers: 2,
+    from: "AwaitingApproval",
     budgets: { stale: 1, approve: 1, kill: 1, log: 1 },
   },
   {
     name: "retired",
-    plays: "two managers, an old view or a paused effect across a retirement and pruning",
+    plays: "two managers, an old view across retirement and pruning",
     managers: 2,
-    budgets: { stale: 1, hold: 1, upgrade: 1, edit: 1, approve: 1 },
+    from: "AwaitingApproval",
+    budgets: { stale: 1, upgrade: 1, edit: 1, approve: 1 },
   },
   {
     name: "paused",
-    plays: "a manager paused before any effect, resuming late, beside a slow clock and a kill",
+    plays: "a manager paused before any effect, resuming late, beside a changed source and a kill",
     managers: 2,
-    budgets: { hold: 1, slow: 1, approve: 1, kill: 1, error: 1 },
+    from: "AwaitingApproval",
+    budgets: { hold: 1, edit: 1, approve: 1, kill: 1 },
   },
   {
     name: "worst",
@@ -127,6 +158,7 @@ export const SCENARIOS: readonly Scenario[] = [
     managers: 2,
     contender: true,
     inputs: { shared: true },
+    from: "AwaitingApproval",
     budgets: { stale: 1, contend: 1, kill: 1, approve: 1 },
     deeper: { slow: 1 },
   },
@@ -134,16 +166,31 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "narrated",
     plays: "phases, conditions and journal written as in the product",
     narrated: true,
-    budgets: { approve: 1, kill: 1, readFailed: 1, suspend: 1, edit: 1 },
+    budgets: { approve: 1, kill: 1, readFailed: 1, suspend: 1 },
   },
 ];
 
 const INPUTS: SpecInputs = { apply: "OnApproval", suspend: false, exclude: false, shared: false, engine: "PostgreSQL" };
 const NOTHING: SchemaStatus = { observedGeneration: -1 };
 
-/** The world a scenario starts from: a new resource before an empty database. */
-export function startOf(scenario: Scenario, deep: boolean): World {
-  const budgets = deep ? { ...scenario.budgets, ...scenario.deeper } : scenario.budgets;
+/** Fair steps within which a resource first comes to rest. */
+const FIRST_REST_MAX = 200;
+
+/** The world a scenario starts from: a new resource before an empty database, or where it first rests. */
+export function startOf(scenario: Scenario, deep: boolean, decider: Decider): World {
+  const budgets = budgetsOf(deep ? { ...scenario.budgets, ...scenario.deeper } : scenario.budgets);
+  let world = created(scenario);
+  for (let step = 0; scenario.from !== undefined && step < FIRST_REST_MAX; step += 1) {
+    const { decision, steps } = successors(world, decider);
+    if (decision?.move.kind === "rest" && decision.move.verdict === scenario.from) break;
+    const fair = steps.find((s) => s.unfair !== true);
+    if (fair === undefined) throw new Error(`scenario ${scenario.name} never comes to ${scenario.from}`);
+    world = fair.next;
+  }
+  return { ...world, left: budgets };
+}
+
+function created(scenario: Scenario): World {
   return {
     now: EPOCH_MS,
     resource: {
@@ -171,7 +218,7 @@ export function startOf(scenario: Scenario, deep: boolean): World {
     creating: [],
     other: { state: scenario.contender === true ? "idle" : "none", conflicting: false, epoch: 0, writesUntil: 0 },
     managers: Array.from({ length: scenario.managers ?? 1 }, () => ({})),
-    left: budgetsOf(budgets),
+    left: budgetsOf({}),
     ghost: { unsettled: [], dispatchedSerial: 0, executed: [0, 0], spent: [], created: [] },
   };
 }

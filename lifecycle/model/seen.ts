@@ -314,8 +314,9 @@ const fresh = <T>(value: T): Piece<T> => ({ how: "fresh", value });
 /**
  * The view a manager begins a decision with.
  * @param draw number of the fresh values, chosen so that nothing alive was made with them
+ * @param eager give at once, as fresh, what looks would ask for: the world they would read is the same one
  */
-export function firstView(world: World, at: number, draw: number, nowMs: number): View | undefined {
+export function firstView(world: World, at: number, draw: number, nowMs: number, eager: boolean): View | undefined {
   const manager = world.managers[at];
   const resource = manager?.old ?? world.resource;
   if (manager === undefined || resource === null || resource === undefined) return undefined;
@@ -324,7 +325,8 @@ export function firstView(world: World, at: number, draw: number, nowMs: number)
   const recorded = resource.status.pendingObservation?.job.name;
   const result = resultFacts(world, at, resource);
   const { createFailed, leaseUnchanged } = manager;
-  return {
+  const piece = eager ? fresh : cached;
+  const view: View = {
     family: "schema",
     now: { wallMs: nowMs, monotonicMs: nowMs },
     fresh: { nonce: hex, epoch: `v1-${hex}`, fraction: 0.5 },
@@ -333,23 +335,23 @@ export function firstView(world: World, at: number, draw: number, nowMs: number)
       manager: MANAGER,
       scratchImages: SCRATCH_IMAGES,
     },
-    resource: cached(resourceFacts(resource, world.knows)),
-    plans: cached(plansOf(world)),
-    approvals: cached(approvalsOf(world)),
-    source: cached(sourceOf(world)),
-    snapshots: cached(snapshotsOf(world)),
-    census: cached(censusOf(world)),
+    resource: piece(resourceFacts(resource, world.knows)),
+    plans: piece(plansOf(world)),
+    approvals: piece(approvalsOf(world)),
+    source: piece(sourceOf(world)),
+    snapshots: piece(snapshotsOf(world)),
+    census: piece(censusOf(world)),
     ownedJobs: cached(
       world.jobs.filter((j) => j.terminal !== undefined && j.owner === resource.uid).map((j) => jobFacts(j, world)),
     ),
     ...(claimed === undefined
       ? {}
-      : { job: cached(namedJob(world, claimed)), pods: cached({ jobName: claimed, pods: podsOf(world, claimed) }) }),
+      : { job: piece(namedJob(world, claimed)), pods: piece({ jobName: claimed, pods: podsOf(world, claimed) }) }),
     ...(recorded === undefined
       ? {}
       : {
-          recordJob: cached(namedJob(world, recorded)),
-          recordPods: cached({ jobName: recorded, pods: podsOf(world, recorded) }),
+          recordJob: piece(namedJob(world, recorded)),
+          recordPods: piece({ jobName: recorded, pods: podsOf(world, recorded) }),
         }),
     ...(result === undefined ? {} : { result }),
     memory: {
@@ -359,6 +361,19 @@ export function firstView(world: World, at: number, draw: number, nowMs: number)
       ...(leaseUnchanged === undefined ? {} : { leaseUnchanged }),
     },
   };
+  return eager ? withLook(view, usualLooks(world, resource), world, at) : view;
+}
+
+/** What decisions ask for most often beyond the cached pieces. */
+function usualLooks(world: World, resource: Resource): LookItem[] {
+  const { activeOperation: claim, plan } = resource.status;
+  const looks: LookItem[] = [{ piece: "lease", digest: REALM }, { piece: "envelope" }];
+  const name = claim?.plan?.name ?? plan?.name;
+  if (name !== undefined) looks.push({ piece: "plan", name });
+  if (claim?.plan !== undefined) looks.push({ piece: "projections", planName: claim.plan.name });
+  const { lease } = world;
+  if (lease?.owner !== undefined) looks.push({ piece: "foreignHolder", holder: lease.holder, owner: lease.owner });
+  return looks;
 }
 
 /** Adds what a look asked for, read uncached from the world as it is now. Undefined where the resource is gone. */

@@ -31,10 +31,10 @@ const changeManager = (world: World, at: number, change: (manager: Manager) => M
 });
 
 /** All steps from a world, in an order that depends on nothing but the world. */
-export function successors(world: World, decider: Decider, coverage?: Coverage): Successors {
+export function successors(before: World, decider: Decider, coverage?: Coverage): Successors {
   const steps: Step[] = [];
+  const { world, decision } = withLog(before, decider);
   for (let at = 1; at < world.managers.length; at += 1) recoverManager(world, at, steps);
-  const decision = decideIn(world, 0, decider);
   if (decision !== undefined) managerSteps(world, 0, decision, steps, coverage);
   steps.push(...worldSteps(world), ...contenderSteps(world).filter((s) => s.unfair !== true));
   const busy = steps.some((s) => s.unfair !== true);
@@ -48,6 +48,20 @@ export function successors(world: World, decider: Decider, coverage?: Coverage):
     decision,
     fairIsClock: !busy && first !== undefined,
   };
+}
+
+/**
+ * The world once the log that the manager asks for is read. A step of its own only while a crash or a bad log could still come
+ * between the reading and what follows.
+ */
+export function withLog(
+  world: World,
+  decider: Decider,
+): { readonly world: World; readonly decision: Decision | undefined } {
+  const decision = decideIn(world, 0, decider);
+  if (decision === undefined || leftOf(world, "crash") > 0 || leftOf(world, "log") > 0) return { world, decision };
+  const next = readLog(world, 0, decision);
+  return next === world ? { world, decision } : { world: next, decision: decideIn(next, 0, decider) };
 }
 
 const sayClock = (world: World, instant: number): string =>
