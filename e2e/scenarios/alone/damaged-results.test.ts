@@ -25,7 +25,7 @@ case "$* $PTAH_DB_URL" in
   *) exec "$itself" "$@" ;;
 esac
 PATH=/bin:$PATH
-out=$(mktemp -p "$PWD" out.XXXXXX)
+out=$PWD/out.$$
 "$itself" "$@" > "$out"
 code=$?
 size=$(busybox wc -c < "$out")
@@ -45,7 +45,7 @@ case "$PTAH_DB_URL" in
     printf 'PTAH_RUNNER_RESULT_V1 %s %s\\n%s\\nPTAH_RUNNER_RESULT_END_V1\\n' "\${#payload}" "$sum" "$payload" ;;
 esac
 exit "$code"
-`.replace("mktemp", "busybox mktemp");
+`;
 
 let lab: Lab;
 let server: Database;
