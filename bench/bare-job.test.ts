@@ -40,8 +40,12 @@ describe("a bare Job", () => {
     expect(pod.initContainers?.length).toBeGreaterThan(0);
     expect(pod.volumes).toEqual(shape.volumes);
     expect(pod.securityContext).toEqual(shape.securityContext);
-    expect(pod.containers[0]).toEqual({ ...shape.containers[0], command: ["/usr/local/bin/ptah"], args: ["version"] });
-    expect(bare.metadata).toEqual({ name: "bare-1", namespace: "team-a" } as Job["metadata"]);
+    expect(pod.containers[0] as object).toEqual({
+      ...shape.containers[0],
+      command: ["/usr/local/bin/ptah"],
+      args: ["version"],
+    });
+    expect(bare.metadata as object).toEqual({ name: "bare-1", namespace: "team-a" });
   });
 });
 

@@ -20,6 +20,7 @@ export const limits = {
   jobMsMax: 180_000,
   coldSchemas: 20,
   coldMsMax: 900_000,
+  leaderMsMax: 60_000,
   /** Approvals started each second, and how many. */
   admissionRatePerSecond: 20,
   admissionRatedCount: 400,

@@ -1,12 +1,18 @@
 /** Processes of Pods as this machine sees them: the node is this machine, or a container of it. */
 import { readdirSync, readFileSync } from "node:fs";
+import { waitFor } from "../e2e/cluster/wait.ts";
 import { OPERATOR_NAMESPACE } from "../e2e/lab/install.ts";
 import { type KubeClient, kinds } from "../kube/index.ts";
+import { limits } from "./limits.ts";
 
 const LEADER_LEASE = "ptah-operator-manager";
 
-/** The process of the manager that leads. @throws where this account may not see the node's processes */
-export async function leaderPid(client: KubeClient): Promise<number> {
+/** The process of the manager that leads, once one does. @throws where this account may not see the node's processes */
+export function leaderPid(client: KubeClient): Promise<number> {
+  return waitFor("a manager that leads", () => findLeader(client), { timeoutMs: limits.leaderMsMax });
+}
+
+async function findLeader(client: KubeClient): Promise<number> {
   const lease = await client.get(kinds.Lease, { namespace: OPERATOR_NAMESPACE, name: LEADER_LEASE });
   // The identity is the host name, which in a Pod is the Pod's, and a random part.
   const pod = (lease.spec?.holderIdentity ?? "").replace(/_[^_]*$/, "");
