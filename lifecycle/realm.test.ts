@@ -85,6 +85,17 @@ describe("a foreign Lease", () => {
 });
 
 describe("our Lease", () => {
+  test("that an undispatched claim lost is waited for until the other's time, not renewed", () => {
+    const w = new TestWorld(tools, SPEC, database(planOf(CREATE)).answer);
+    w.stepTo(({ status }) => status.activeOperation?.leaseEpoch !== undefined);
+    w.wallMs += 600_000;
+    watch(w, foreign(w));
+    const first = w.settle();
+    expect(first).toMatchObject({ rule: "6/realm/held", untilMs: w.wallMs + DURATION_SECONDS * 1000 });
+    w.wallMs += 400_000;
+    expect(w.settle()).toMatchObject({ rule: "6/realm/held", untilMs: first.kind === "wait" ? first.untilMs : 0 });
+  });
+
   test("is renewed at a third, at the duration the claim recorded, whatever the spec says now", () => {
     const w = new TestWorld(tools, ALWAYS, database(planOf(CREATE)).answer);
     startApply(w);

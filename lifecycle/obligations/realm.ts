@@ -53,6 +53,8 @@ export function nextRenewalMs(c: Context): number {
   const holding = held(c);
   const lease = c.view.lease?.value.lease;
   if (holding === undefined || lease === undefined || lease === null) return Number.POSITIVE_INFINITY;
+  // A Lease that somebody else holds by now is not ours to renew.
+  if (lease.holder !== holding.holder || lease.epoch !== holding.epoch) return Number.POSITIVE_INFINITY;
   return renewalMs(lease, holding.durationSeconds);
 }
 
