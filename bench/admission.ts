@@ -61,9 +61,8 @@ function callsOf(client: KubeClient, { metadata, spec, status }: RawCustom): Cal
 
 async function measured({ approve, read, readsEach }: Calls): Promise<readonly Figure[]> {
   const count = limits.admissionSideBySideCount;
-  // Both have run at full width once: connections are open and code is warm.
-  await sideBySide(approve, limits.admissionSideBySide * 2);
-  await sideBySide(read, limits.admissionSideBySide * 2);
+  await sideBySide(approve, limits.admissionWarmCount);
+  await sideBySide(read, limits.admissionWarmCount);
   const rated = await atRate(approve);
   const ratedRead = await atRate(read);
   const seconds = await sideBySide(approve, count);

@@ -25,5 +25,7 @@ export const limits = {
   admissionRatePerSecond: 20,
   admissionRatedCount: 400,
   admissionSideBySide: 32,
+  /** Calls of each kind before any is counted: connections are open then and code is compiled. */
+  admissionWarmCount: 320,
   admissionSideBySideCount: 640,
 } as const;

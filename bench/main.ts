@@ -75,8 +75,9 @@ async function main(): Promise<number> {
       figures.push(...measured);
       process.stdout.write(`${measured.map((figure) => `${describe(figure)}\n    commit ${commit}\n`).join("\n")}\n`);
     } catch (error) {
-      failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
-      process.stdout.write(`${name}: could not be measured: ${failures.at(-1)}\n\n`);
+      const failure = `${name}: could not be measured: ${error instanceof Error ? error.message : String(error)}`;
+      failures.push(failure);
+      process.stdout.write(`${failure}\n\n`);
     }
   }
   if (bench.opened() && process.env["KEEP"] !== "1" && process.env["AS_IS"] !== "1") await removeCluster();
