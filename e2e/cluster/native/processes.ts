@@ -88,7 +88,8 @@ export function runningProcess(dirs: ProcessDirs, name: string): ProcessRecord |
 /** Ends the recorded process, kindly first, and forgets it. */
 export async function stopProcess(dirs: ProcessDirs, name: string): Promise<void> {
   const record = runningProcess(dirs, name);
-  if (record) await endProcess(record.pid, () => runningProcess(dirs, name) === undefined);
+  // Not by its command line, which a dying process loses before it is gone.
+  if (record) await endProcess(record.pid, () => startTicks(record.pid) !== record.startTicks);
   rmSync(pidFile(dirs, name), { force: true });
 }
 
