@@ -9,7 +9,7 @@ import type { Move } from "../move.ts";
 import { retryAt } from "../positions.ts";
 import { releaseOfOwnLease } from "./drop.ts";
 import { operationOf } from "./operation.ts";
-import { failureEntry, failureMetric, nextAttempt } from "./retry.ts";
+import { failureEntry, failureMetric, nextAttempt, withWayOut } from "./retry.ts";
 
 /** The move that brings the claim to a Job it can dispatch, or that Job. */
 export function enveloped(c: Context, claim: Claim): { readonly move: Move } | { readonly job: OperationSpec } {
@@ -47,7 +47,8 @@ const REFRESHED = {
  * No Job exists and none can be built now: Failed with the cause, the claim tries again. An Apply gives its Lease back
  * meanwhile, with epoch, deadlines and snapshot cleared in the same patch.
  */
-export function unbuilt(c: Context, claim: Claim, sentence: string): Move {
+export function unbuilt(c: Context, claim: Claim, cause: string): Move {
+  const sentence = withWayOut(claim, cause);
   const lease = releaseOfOwnLease(c, "6/unbuilt", claim);
   if ("look" in lease) return lease.look;
   const cleared: Claim = {

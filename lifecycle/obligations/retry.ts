@@ -54,6 +54,12 @@ export interface AttemptFailure {
   readonly set?: Partial<Status>;
 }
 
+/** What a failing reading says; one that proves an Apply also says how a person ends the wait for it. */
+export function withWayOut(claim: Claim, sentence: string): string {
+  if (claim.proves === undefined) return sentence;
+  return `${sentence} The Apply it proves stays unsettled; once it is known what it did, kubectl ptah settle ends that.`;
+}
+
 /**
  * One patch: `dispatchStarted` and `jobUID` cleared with the next attempt and the retry delay. An ordinary Plan gives its
  * Lease back meanwhile, so that a reading which keeps failing holds nobody else's up.
@@ -61,10 +67,7 @@ export interface AttemptFailure {
 export function failAttempt(c: Context, rule: RuleId, claim: Claim, failure: AttemptFailure): Move {
   const lease = releaseOfOwnLease(c, rule, claim);
   if ("look" in lease) return lease.look;
-  const sentence =
-    claim.proves === undefined
-      ? failure.sentence
-      : `${failure.sentence} The Apply it proves stays unsettled; once it is known what it did, kubectl ptah settle ends that.`;
+  const sentence = withWayOut(claim, failure.sentence);
   return patch(c, `${rule}/failed`, {
     set: {
       activeOperation: nextAttempt(c, claim),
