@@ -7,7 +7,6 @@ import { FLAG, type Graph, judgeProgress } from "./progress.ts";
 import { excuse, leaked, stateViolation, type Violation, verdictTrue } from "./properties.ts";
 import { type Successors, successors, withLog } from "./steps.ts";
 import { Numbers, SeenTable } from "./table.ts";
-import { statusTokens } from "./tokens.ts";
 import { hash16 } from "./tools.ts";
 import type { World } from "./world.ts";
 
@@ -40,7 +39,7 @@ export interface Question {
   readonly start: World;
   readonly decider: Decider;
   readonly limits: Limits;
-  /** What people read is written too: whether it is still to be written tells two worlds apart. */
+  /** What people read is written too, and tells two worlds apart. */
   readonly narrated?: boolean | undefined;
   /** Stop at the first violation; otherwise one of each kind is kept. */
   readonly firstOnly?: boolean | undefined;
@@ -71,12 +70,14 @@ function decisionKey(world: World, decision: Decision | undefined): number {
   return Number.parseInt(hash16(`${move.kind} ${move.rule} ${until}`).slice(0, 7), 16) + 2;
 }
 
-/** Whether the next move changes nothing but what people read. */
-function narratesOnly(world: World, decider: Decider): boolean {
-  const move = withLog(world, decider).decision?.move;
-  if (move?.kind !== "patchStatus" || world.resource === null) return false;
-  const [is, will] = [statusTokens(world.resource.status), statusTokens(move.status)];
-  return is.length === will.length && is.every((token, i) => token === will[i]);
+const INSTANTS = /\d{4}-\d\d-\d\dT[0-9:.]+Z/g;
+const NAMES = /[0-9a-f]{16,}/g;
+
+/** What people read in a world, without instants and names, as a number. */
+function narration(world: World): number {
+  const { phase, conditions } = world.resource?.status ?? {};
+  const text = JSON.stringify([phase, conditions, world.approvals.map((a) => a.status.conditions)]);
+  return Number.parseInt(hash16(text.replace(INSTANTS, "").replace(NAMES, "")).slice(0, 7), 16);
 }
 
 class Exploration {
@@ -145,8 +146,7 @@ class Exploration {
   /** The number of a world; a new one is remembered with the step that led to it. */
   private number(world: World, parent: number, index: number): { id: number; added: boolean } {
     hashWords(this.encoder.encode(world), this.key);
-    if (this.question.narrated === true && narratesOnly(world, this.question.decider))
-      this.key[0] = ~(this.key[0] ?? 0);
+    if (this.question.narrated === true) this.key[0] = (this.key[0] ?? 0) ^ narration(world);
     const found = this.seen.add(this.key[0] ?? 0, this.key[1] ?? 0);
     if (found.added) {
       this.parents.push(parent);
@@ -176,7 +176,7 @@ class Exploration {
       this.coverage.rule(decision.move.rule);
       for (const rule of decision.looks) this.coverage.rule(rule);
     }
-    const violation = stateViolation(world, decision, this.question.decider);
+    const violation = stateViolation(world, decision, this.question.decider, this.question.narrated === true);
     if (violation !== undefined) {
       this.graph.flags.set(id, FLAG.excused);
       return violation;

@@ -1,6 +1,6 @@
 /** Bounds of one run of the explorer. */
 export const LIMITS = {
-  usual: { states: 3_000_000, memoryMB: 2_500, seconds: 460 },
+  usual: { states: 3_000_000, memoryMB: 2_500, seconds: 420 },
   deep: { states: 12_000_000, memoryMB: 5_000, seconds: 3_600 },
   /** Exploring processes side by side. */
   workers: 2,

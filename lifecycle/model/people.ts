@@ -51,8 +51,14 @@ export function recoveries(world: World): Step[] {
   if (world.other.conflicting) {
     add("the other claimant is gone", { ...world, other: { ...world.other, conflicting: false } });
   }
-  const version = resource?.status.executionBinding?.controllerStateVersion ?? 0;
-  if (version > world.knows) add("the manager is upgraded to the newer contract", { ...world, knows: version });
+  const binding = resource?.status.executionBinding;
+  if (binding !== undefined && binding.controllerStateVersion > world.knows) {
+    const executionBinding = { ...binding, controllerStateVersion: world.knows };
+    add(
+      "the newer contract's state is put back",
+      changed(world, { status: { ...resource?.status, executionBinding } }),
+    );
+  }
   if (resource === null) return steps;
   if (resource.inputs.suspend) add("ann resumes the resource", edited(world, resource, { suspend: false }));
   if (resource.inputs.engine !== "PostgreSQL") {
@@ -126,6 +132,9 @@ function marks(world: World, resource: Resource, add: Add): void {
   const request = resource.readRequest === undefined ? REQUESTS[0] : REQUESTS[1];
   if (resource.readRequest !== request)
     add("request", `ann asks for a read (${request})`, changed(world, { readRequest: request }));
+  if (resource.finalizer && !resource.deleting) {
+    add("unhold", "somebody removes the finalizer", changed(world, { finalizer: false }));
+  }
   add("restore", "a restore loses the status", changed(world, { status: { observedGeneration: -1 } }));
   if (!resource.deleting) add("recreate", "a restore creates the resource anew", recreated(world, resource));
 }

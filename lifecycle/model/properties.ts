@@ -16,14 +16,19 @@ export interface Violation {
 const broken = (property: number, sentence: string): Violation => ({ property, sentence });
 
 /** The first property a state breaks, or undefined. */
-export function stateViolation(world: World, decision: Decision | undefined, decider: Decider): Violation | undefined {
+export function stateViolation(
+  world: World,
+  decision: Decision | undefined,
+  decider: Decider,
+  narrated: boolean,
+): Violation | undefined {
   return (
     world.ghost.broken ??
     unsettledKept(world) ??
     (decision === undefined
       ? undefined
       : (newerRefused(world, decision) ??
-        narrationIgnored(world, decision, decider) ??
+        (narrated ? undefined : narrationIgnored(world, decision, decider)) ??
         nothingSecret(decision) ??
         wakes(world, decision, decider)))
   );
@@ -78,7 +83,7 @@ const LIES: Condition[] = [
   { type: "Blocked", status: "False", reason: "x", message: "x", lastTransitionTime: "2020-01-01T00:00:00Z" },
 ];
 
-/** Property 8: the same decision whatever phase, conditions and journal say. */
+/** Property 8 (where narration is written it is of course mended): the same decision whatever phase, conditions and journal say. */
 function narrationIgnored(world: World, decision: Decision, decider: Decider): Violation | undefined {
   if (world.resource === null) return undefined;
   const { view, move } = decision;

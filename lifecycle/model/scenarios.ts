@@ -32,13 +32,15 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "faults",
     plays: "a crash, a kill, an API error, a bad log, a failed read, from a waiting plan on",
     from: "AwaitingApproval",
-    budgets: { crash: 1, kill: 1, error: 1, log: 1, readFailed: 1, approve: 1 },
+    budgets: { crash: 1, kill: 1, error: 1, log: 1, approve: 1 },
+    deeper: { readFailed: 1 },
   },
   {
     name: "pods",
-    plays: "a second Pod, a kill, an eviction or silent node, a deleted Job, behind the scheduling gate",
+    plays: "a second Pod, a kill, an eviction or silent node, behind the scheduling gate",
     from: "AwaitingApproval",
-    budgets: { duplicate: 1, kill: 1, evict: 1, jobDeleted: 1, approve: 1 },
+    budgets: { duplicate: 1, kill: 1, evict: 1, approve: 1 },
+    deeper: { jobDeleted: 1 },
   },
   {
     name: "edits",
@@ -54,15 +56,23 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "restore",
-    plays: "the status is lost in a restore, delete, settle, suspend, an API error",
+    plays: "the status is lost in a restore, delete, settle",
     from: "AwaitingApproval",
-    budgets: { restore: 1, delete: 1, settle: 1, suspend: 1, error: 1, approve: 1 },
+    budgets: { restore: 1, delete: 1, settle: 1, approve: 1 },
+    deeper: { suspend: 1, error: 1 },
+  },
+  {
+    name: "restored",
+    plays: "the status is lost in a restore, a suspension, an API error, the finalizer removed",
+    from: "AwaitingApproval",
+    budgets: { restore: 1, suspend: 1, error: 1, unhold: 1, approve: 1 },
   },
   {
     name: "recreate",
     plays: "the resource is restored as a new object while its Apply may run",
     from: "AwaitingApproval",
-    budgets: { recreate: 1, approve: 2, kill: 1, settle: 1, slow: 1 },
+    budgets: { recreate: 1, approve: 1, kill: 1, settle: 1 },
+    deeper: { approve: 2, slow: 1 },
   },
   {
     name: "late",
@@ -77,9 +87,10 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "refused",
-    plays: "creates and Pods are refused, a Job is tampered with",
+    plays: "Pods are refused, a Job is tampered with, a Job is deleted",
     from: "AwaitingApproval",
-    budgets: { podRefused: 1, error: 1, drift: 1, approve: 1 },
+    budgets: { podRefused: 1, drift: 1, jobDeleted: 1, approve: 1 },
+    deeper: { error: 1 },
   },
   {
     name: "binding",
@@ -109,7 +120,8 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "gates",
     plays: "policy, engine and source are taken away and given back, delete",
     from: "AwaitingApproval",
-    budgets: { policy: 1, engine: 1, refuseSource: 1, approve: 1, delete: 1 },
+    budgets: { policy: 1, engine: 1, refuseSource: 1, delete: 1 },
+    deeper: { approve: 1 },
   },
   {
     name: "realm",
@@ -119,9 +131,9 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "newer",
-    plays: "a newer contract writes and is rolled back, delete, a restore follows",
+    plays: "a newer contract writes and is rolled back, a restore follows",
     from: "AwaitingApproval",
-    budgets: { newer: 1, approve: 1, delete: 1, restore: 1 },
+    budgets: { newer: 1, approve: 1, restore: 1 },
   },
   {
     name: "lease",
@@ -129,7 +141,8 @@ export const SCENARIOS: readonly Scenario[] = [
     contender: true,
     inputs: { shared: true },
     from: "AwaitingApproval",
-    budgets: { contend: 2, slow: 1, approve: 1, kill: 1 },
+    budgets: { contend: 2, slow: 1, approve: 1 },
+    deeper: { kill: 1 },
   },
   {
     name: "stale",
@@ -140,17 +153,27 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "retired",
-    plays: "two managers, an old view across retirement and pruning",
+    plays: "two managers, an old view across a retirement",
     managers: 2,
     from: "AwaitingApproval",
-    budgets: { stale: 1, upgrade: 1, edit: 1, approve: 1 },
+    budgets: { stale: 1, upgrade: 1, approve: 1 },
+    deeper: { edit: 1 },
+  },
+  {
+    name: "pruned",
+    plays: "two managers, an old view across edits and pruning",
+    managers: 2,
+    from: "AwaitingApproval",
+    budgets: { stale: 1, edit: 2 },
+    deeper: { approve: 1 },
   },
   {
     name: "paused",
     plays: "a manager paused before any effect, resuming late, beside a changed source and a kill",
     managers: 2,
     from: "AwaitingApproval",
-    budgets: { hold: 1, edit: 1, approve: 1, kill: 1 },
+    budgets: { hold: 1, edit: 1, approve: 1 },
+    deeper: { kill: 1 },
   },
   {
     name: "worst",
@@ -164,9 +187,19 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "narrated",
-    plays: "phases, conditions and journal written as in the product",
+    plays: "phases, conditions and journal written as in the product; refused Pods and bad logs",
     narrated: true,
-    budgets: { approve: 1, kill: 1, readFailed: 1, suspend: 1 },
+    from: "AwaitingApproval",
+    budgets: { approve: 1, log: 1 },
+    deeper: { suspend: 1, kill: 1 },
+  },
+  {
+    name: "told",
+    plays: "the same, with Pods that are refused and a failing reading",
+    narrated: true,
+    from: "AwaitingApproval",
+    budgets: { podRefused: 1, readFailed: 1 },
+    deeper: { approve: 1 },
   },
 ];
 

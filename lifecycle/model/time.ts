@@ -2,7 +2,7 @@
 import { attemptOfClaim, attemptOfRecord, horizonMs } from "../attempt.ts";
 import { msOf } from "../time.ts";
 import { enforceDeadlines } from "./jobs.ts";
-import { EPOCH_MS, GRID_MS, SKEW_MS } from "./values.ts";
+import { EPOCH_MS, GRACE_SECONDS, GRID_MS, SKEW_MS } from "./values.ts";
 import type { World } from "./world.ts";
 
 const onGrid = (ms: number): number => EPOCH_MS + Math.ceil((ms - EPOCH_MS) / GRID_MS) * GRID_MS;
@@ -35,5 +35,9 @@ export function instants(world: World, wakeAt: number | undefined): number[] {
   return [...new Set(later)].sort((a, b) => a - b);
 }
 
-/** The world at a later instant. */
-export const at = (world: World, now: number): World => enforceDeadlines({ ...world, now });
+/** The world at a later instant: nobody writes beyond its own deadlines, the contender neither. */
+export function at(world: World, now: number): World {
+  const { other } = world;
+  const over = other.state === "writing" && now >= other.writesUntil + GRACE_SECONDS * 1000 + SKEW_MS;
+  return enforceDeadlines({ ...world, now, ...(over ? { other: { ...other, state: "done" as const } } : {}) });
+}

@@ -223,6 +223,7 @@ export const BUDGETS = [
   "settle", // a person settles the record
   "restore", // the status is lost, annotations stay
   "recreate", // restored as a new object with a new UID, annotations kept
+  "unhold", // somebody removes the finalizer
   "request", // a read request, the second one no instant
   "foreign", // somebody else changes the database
   "retarget", // the Secret names another database
