@@ -32,12 +32,16 @@ describe("a bare Job", () => {
     }
   });
 
-  test("keeps the shape: init containers, sidecar, volumes and security as they are, another command in the main container", () => {
+  test("keeps the shape: init containers, sidecar, volumes and security, another command in the main container", () => {
     const shape = golden("plan").spec.template.spec;
     const bare = bareJob(golden("plan"), "bare-1") as Job;
     const pod = bare.spec.template.spec;
-    expect(pod.initContainers).toEqual(shape.initContainers);
-    expect(pod.initContainers?.length).toBeGreaterThan(0);
+    expect(pod.initContainers?.map(({ name, image }) => [name, image])).toEqual(
+      shape.initContainers?.map(({ name, image }) => [name, image]),
+    );
+    expect(pod.initContainers?.find(({ name }) => name === "copy-source")).toEqual(
+      shape.initContainers?.find(({ name }) => name === "copy-source"),
+    );
     expect(pod.volumes).toEqual(shape.volumes);
     expect(pod.securityContext).toEqual(shape.securityContext);
     expect(pod.containers[0] as object).toEqual({
@@ -47,6 +51,14 @@ describe("a bare Job", () => {
     });
     expect(bare.metadata as object).toEqual({ name: "bare-1", namespace: "team-a" });
   });
+});
+
+test("the sidecar of a bare Job ends when it is told to, also before its server is up", () => {
+  const pod = (bareJob(golden("plan"), "bare-1") as Job).spec.template.spec;
+  const before = golden("plan").spec.template.spec.initContainers?.find(({ name }) => name === "scratch");
+  const after = pod.initContainers?.find(({ name }) => name === "scratch");
+  expect(after?.command?.[2]).toBe(`trap 'exit 0' TERM\n${before?.command?.[2]}`);
+  expect({ ...after, command: before?.command } as object).toEqual({ ...before });
 });
 
 describe("the operations of a schema", () => {

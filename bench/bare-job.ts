@@ -6,7 +6,7 @@ import { limits } from "./limits.ts";
 
 /**
  * A Job of an operation's shape (image, init containers, sidecar, volumes, security, deadlines) that belongs to nobody: without
- * labels, annotations, owner, gate and the operation itself, instead of which the same executable says its version. Pure.
+ * labels, annotations, owner, gate and the operation itself, instead of which the same executable says its version; its sidecar can be stopped from the beginning. Pure.
  */
 export function bareJob(job: Job, name: string): object {
   const { parallelism, completions, backoffLimit, activeDeadlineSeconds, podReplacementPolicy, template } =
@@ -15,6 +15,7 @@ export function bareJob(job: Job, name: string): object {
       readonly template: { readonly spec: Readonly<Record<string, unknown>> };
     };
   const { schedulingGates: _gates, ...pod } = template.spec;
+  const initContainers = (pod["initContainers"] as readonly InitContainer[] | undefined)?.map(stoppable);
   const containers = (pod["containers"] as readonly object[]).map((container) => ({
     ...container,
     command: [PATHS.ptah],
@@ -30,9 +31,24 @@ export function bareJob(job: Job, name: string): object {
       backoffLimit,
       activeDeadlineSeconds,
       podReplacementPolicy,
-      template: { spec: { ...pod, containers } },
+      template: { spec: { ...pod, initContainers, containers } },
     },
   };
+}
+
+interface InitContainer {
+  readonly restartPolicy?: string;
+  readonly command?: readonly string[];
+}
+
+/**
+ * A shell that is a container's first process does not hear SIGTERM while it prepares the scratch server, so that a main container
+ * that is done at once would wait out the whole grace period for it; an operation never is done before that server is up.
+ */
+function stoppable(container: InitContainer): InitContainer {
+  const [shell, flag, script] = container.command ?? [];
+  if (container.restartPolicy !== "Always" || flag !== "-c" || script === undefined) return container;
+  return { ...container, command: [shell ?? "", flag, `trap 'exit 0' TERM\n${script}`] };
 }
 
 /** Runs the Jobs one after another, each as soon as the one before is complete. @throws when one fails or is late. */

@@ -36,7 +36,9 @@ export function memoryOf(pid: number): Memory {
     if (found?.[1] === undefined) throw new Error(`process ${pid} has ended`);
     return (Number(found[1]) * KIB) / MIB;
   };
-  return { residentMiB: mib("VmRSS"), anonymousMiB: mib("RssAnon"), peakMiB: mib("VmHWM") };
+  const residentMiB = mib("VmRSS");
+  // The kernel brings its record of the peak up to date only now and then.
+  return { residentMiB, anonymousMiB: mib("RssAnon"), peakMiB: Math.max(residentMiB, mib("VmHWM")) };
 }
 
 /** The memory of a process at rest: of several looks the one with most resident. */
