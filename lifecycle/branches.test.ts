@@ -292,6 +292,14 @@ describe("an Apply nobody can account for", () => {
     expect(w.status.phase).toBe("Suspended");
   });
 
+  test("says how a person ends it when its proof's Job cannot be built", () => {
+    const w = new TestWorld(tools, ALWAYS, database(planOf(CREATE)).answer);
+    w.stepTo(({ status }) => status.pendingObservation !== undefined);
+    w.envelope = { state: "unresolved", sentence: "ServiceAccount default does not exist." };
+    w.settle();
+    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toContain("kubectl ptah settle");
+  });
+
   test("keeps the resource from being deleted until it is settled", () => {
     const db = database(planOf(CREATE));
     const w = new TestWorld(tools, ALWAYS, (job) =>
