@@ -116,6 +116,11 @@ function inNamespace(namespace: string | undefined): string[] {
 
 /** Makes an empty namespace under restricted Pod security, removing one of that name first. */
 export async function freshNamespace(lab: Lab, name: string): Promise<void> {
+  // What an earlier, broken-off run left unproved cannot be proved in a namespace that goes away: a person's word ends it.
+  for (const schema of await lab.list("ptahschema", name)) {
+    if (schema.status?.pendingObservation === undefined) continue;
+    await lab.ptah(["settle", schema.metadata.name, "-n", name, "--yes"]);
+  }
   await lab.kubectl(["delete", "namespace", name, "--ignore-not-found", "--wait=true", "--timeout=120s"], {
     timeoutMs: 130_000,
   });
