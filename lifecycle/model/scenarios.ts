@@ -65,7 +65,8 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "restored",
     plays: "the status is lost in a restore, a suspension, an API error, the finalizer removed",
     from: "AwaitingApproval",
-    budgets: { restore: 1, suspend: 1, error: 1, unhold: 1, approve: 1 },
+    budgets: { restore: 1, unhold: 1, approve: 1 },
+    deeper: { suspend: 1, error: 1 },
   },
   {
     name: "recreate",
@@ -166,6 +167,19 @@ export const SCENARIOS: readonly Scenario[] = [
     from: "AwaitingApproval",
     budgets: { stale: 1, edit: 2 },
     deeper: { approve: 1 },
+  },
+  {
+    name: "stops",
+    plays: "a crash or an API error at any effect, from a new resource on, while the source changes",
+    budgets: { crash: 1, error: 1, edit: 1 },
+  },
+  {
+    name: "cleaning",
+    plays: "a paused manager, a crash or an API error while plans and snapshots are pruned",
+    managers: 2,
+    from: "AwaitingApproval",
+    budgets: { hold: 1, edit: 2 },
+    deeper: { crash: 1, error: 1 },
   },
   {
     name: "paused",
