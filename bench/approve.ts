@@ -2,10 +2,11 @@
 import type { KubeObject, Lab } from "../e2e/lab/lab.ts";
 import { approvalObject } from "../e2e/lab/subject.ts";
 import { custom, type Job, type KubeClient, type RawCustom } from "../kube/index.ts";
-import { operationsOf, runInTurn } from "./bare-job.ts";
+import { operationOf, operationsOf, runInTurn, type Work } from "./bare-job.ts";
 import type { Measure } from "./bench.ts";
 import { median, number } from "./figure.ts";
 import { limits } from "./limits.ts";
+import { secondsOf } from "./process.ts";
 import { type Declared, declaration, type Ground, prepareGround, removeGround, stands, statusOf } from "./subject.ts";
 
 const NAMESPACE = "bench-approve";
@@ -23,18 +24,18 @@ export const approve: Measure = async (bench) => {
   try {
     const changes: Approved[] = [];
     const bare: number[] = [];
+    const working: number[] = [];
     for (let columns = 0; columns < limits.approvedChanges; columns += 1) {
       const change = await bench.progress.step(`change ${columns + 1}, approved and proved`, () =>
         approvedChange(lab, client, ground, columns),
       );
       changes.push(change);
-      bare.push(
-        await bench.progress.step("as many bare Jobs, one after another", async () => {
-          const began = performance.now();
-          await runInTurn(client, ground.jobs, change.jobs, `bare-${columns}`);
-          return (performance.now() - began) / 1000;
-        }),
-      );
+      const control = (work: Work) =>
+        bench.progress.step(`its Jobs bare, work: ${work}`, () =>
+          secondsOf(() => runInTurn(client, ground.jobs, change.jobs, `bare-${work}-${columns}`, work)),
+        );
+      bare.push(await control("none"));
+      working.push(await control("own"));
     }
     const shapes = changes[0]?.jobs ?? [];
     return [
@@ -43,7 +44,10 @@ export const approve: Measure = async (bench) => {
         what: `approval of a plan of one statement to InSync, median of ${changes.length}`,
         unit: "s",
         value: median(changes.map(({ seconds }) => seconds)),
-        controls: [{ what: `its ${shapes.length} Jobs bare, one after another, the same images`, value: median(bare) }],
+        controls: [
+          { what: `its ${shapes.length} Jobs bare, one after another, the same images`, value: median(bare) },
+          { what: "the same with the work of its Observe and its Plan in them", value: median(working) },
+        ],
         targets: [
           { of: "value", atMost: 30 },
           { of: "ratio", atMost: 1.6 },
@@ -85,8 +89,4 @@ async function approvedChange(lab: Lab, client: KubeClient, ground: Ground, colu
 
 function asKubeObject({ metadata, spec, status }: RawCustom): KubeObject {
   return { metadata, spec, status };
-}
-
-function operationOf(job: Job): string {
-  return job.metadata.labels?.["operator.ptah.run/operation"] ?? job.metadata.name;
 }

@@ -61,6 +61,14 @@ test("the sidecar of a bare Job ends when it is told to, also before its server 
   expect({ ...after, command: before?.command } as object).toEqual({ ...before });
 });
 
+test("a bare Job with its own work reads and plans as the operation did, and never applies again", () => {
+  const commandOf = (operation: string) =>
+    (bareJob(golden(operation), "bare-1", "own") as Job).spec.template.spec.containers[0]?.args;
+  expect(commandOf("plan")).toEqual(golden("plan").spec.template.spec.containers[0]?.args);
+  expect(commandOf("observe")).toContain("observe");
+  expect(commandOf("apply")).toEqual(["version"]);
+});
+
 describe("the operations of a schema", () => {
   test("are its own Jobs in the order of their creation", () => {
     const jobs = [

@@ -5,10 +5,16 @@ import type { Followed } from "./followed.ts";
 import { limits } from "./limits.ts";
 
 /**
- * A Job of an operation's shape (image, init containers, sidecar, volumes, security, deadlines) that belongs to nobody: without
- * labels, annotations, owner, gate and the operation itself, instead of which the same executable says its version; its sidecar can be stopped from the beginning. Pure.
+ * What a bare Job's main container does: nothing but say its version, or the operation's own reading and planning. (An Apply is
+ * never repeated: its plan no longer fits the database.)
  */
-export function bareJob(job: Job, name: string): object {
+export type Work = "none" | "own";
+
+/**
+ * A Job of an operation's shape (image, init containers, sidecar, volumes, security, deadlines) that belongs to nobody: without
+ * labels, annotations, owner and gate; its sidecar can be stopped from the beginning. Pure.
+ */
+export function bareJob(job: Job, name: string, work: Work = "none"): object {
   const { parallelism, completions, backoffLimit, activeDeadlineSeconds, podReplacementPolicy, template } =
     job.spec as unknown as {
       readonly [key: string]: unknown;
@@ -16,11 +22,8 @@ export function bareJob(job: Job, name: string): object {
     };
   const { schedulingGates: _gates, ...pod } = template.spec;
   const initContainers = (pod["initContainers"] as readonly InitContainer[] | undefined)?.map(stoppable);
-  const containers = (pod["containers"] as readonly object[]).map((container) => ({
-    ...container,
-    command: [PATHS.ptah],
-    args: ["version"],
-  }));
+  const main = work === "own" && operationOf(job) !== "apply" ? {} : { command: [PATHS.ptah], args: ["version"] };
+  const containers = (pod["containers"] as readonly object[]).map((container) => ({ ...container, ...main }));
   return {
     apiVersion: "batch/v1",
     kind: "Job",
@@ -57,10 +60,11 @@ export async function runInTurn(
   jobs: Followed<Job>,
   shapes: readonly Job[],
   prefix: string,
+  work: Work = "none",
 ): Promise<void> {
   for (const [index, shape] of shapes.entries()) {
     const name = `${prefix}-${index}`;
-    await client.create(kinds.Job, shape.metadata.namespace, bareJob(shape, name));
+    await client.create(kinds.Job, shape.metadata.namespace, bareJob(shape, name, work));
     await jobs.until(`the end of Job ${name}`, limits.jobMsMax, () => complete(jobs.seen.get(name)));
   }
 }
@@ -76,4 +80,8 @@ export function operationsOf(jobs: Iterable<Job>, schema: string): readonly Job[
   return [...jobs]
     .filter((job) => job.metadata.ownerReferences?.some((o) => o.kind === "PtahSchema" && o.name === schema))
     .sort((a, b) => Date.parse(a.metadata.creationTimestamp ?? "") - Date.parse(b.metadata.creationTimestamp ?? ""));
+}
+
+export function operationOf(job: Job): string {
+  return job.metadata.labels?.["operator.ptah.run/operation"] ?? job.metadata.name;
 }

@@ -1,11 +1,11 @@
 /** Twenty schemas at once from nothing to InSync, and what the manager holds in memory when they rest. */
 import type { Lab } from "../e2e/lab/lab.ts";
-import { operationsOf, runInTurn } from "./bare-job.ts";
+import { operationsOf, runInTurn, type Work } from "./bare-job.ts";
 import type { Measure } from "./bench.ts";
 import type { Figure } from "./figure.ts";
 import { limits } from "./limits.ts";
 import { leaderPid } from "./node-process.ts";
-import { memoryAtRest, memoryOf } from "./process.ts";
+import { memoryAtRest, memoryOf, secondsOf } from "./process.ts";
 import { addDatabases, declaration, type Ground, prepareGround, removeGround, stands } from "./subject.ts";
 
 const NAMESPACE = "bench-cold";
@@ -21,13 +21,16 @@ export const cold: Measure = async (bench) => {
     const memory = await memoryAtRest(await leaderPid(client));
     const chains = names.map((name) => operationsOf(ground.jobs.seen.values(), name));
     const jobCount = chains.reduce((sum, chain) => sum + chain.length, 0);
-    const bareSeconds = await bench.progress.step(`${jobCount} bare Jobs of the same shapes`, async () => {
-      const began = performance.now();
-      const run = (chain: (typeof chains)[number], index: number) =>
-        runInTurn(client, ground.jobs, chain, `bare-${index}`);
-      await Promise.all(chains.map(run));
-      return (performance.now() - began) / 1000;
-    });
+    const control = (work: Work) =>
+      bench.progress.step(`their ${jobCount} Jobs bare, work: ${work}`, () =>
+        secondsOf(() =>
+          Promise.all(
+            chains.map((chain, index) => runInTurn(client, ground.jobs, chain, `bare-${work}-${index}`, work)),
+          ),
+        ),
+      );
+    const bareSeconds = await control("none");
+    const workingSeconds = await control("own");
     const rate: Figure = {
       name: "cold",
       what: `${count} schemas declared at once, cold to InSync, apply: Always, in ${seconds.toFixed(1)} s`,
@@ -37,6 +40,10 @@ export const cold: Measure = async (bench) => {
         {
           what: `their ${jobCount} Jobs bare: all schemas at once, of each its Jobs in turn, in ${bareSeconds.toFixed(1)} s`,
           value: (count * 60) / bareSeconds,
+        },
+        {
+          what: `the same with the work of every Observe and Plan in them, in ${workingSeconds.toFixed(1)} s`,
+          value: (count * 60) / workingSeconds,
         },
       ],
       targets: [{ of: "ratio", atLeast: 0.8 }],

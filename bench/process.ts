@@ -16,6 +16,13 @@ export function timed(command: string, args: readonly string[], env: NodeJS.Proc
   return tookMs;
 }
 
+/** @returns how many seconds the work took */
+export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1000;
+}
+
 /** Memory of one process as the kernel accounts it. */
 export interface Memory {
   /** All resident pages (what `ps` calls RSS): the executable's own pages of the page cache included. */
