@@ -17,7 +17,7 @@ const KILLS = 50;
 const ROUNDS_MAX = 12;
 const SCHEMAS = ["one", "two", "three", "four"];
 /** Between nothing started yet and several decisions taken; a manager decides some 300 ms after its start. */
-const LIFE_MS = [50, 1_000] as const;
+const LIFE_MS = [20, 800] as const;
 const VERDICT_MS = 300_000;
 /** Short, so that an Apply whose Job was never seen is settled soon: its Lease's whole duration has to pass. */
 const EXECUTION = { activeDeadlineSeconds: 60 };
