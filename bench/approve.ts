@@ -14,6 +14,8 @@ const SCHEMA = "orders";
 
 interface Approved {
   readonly seconds: number;
+  /** When the approval was sent; milliseconds since the epoch. */
+  readonly sentMs: number;
   /** The operator's Jobs between the two instants, in their order. */
   readonly jobs: readonly Job[];
 }
@@ -53,7 +55,7 @@ export const approve: Measure = async (bench) => {
           { of: "ratio", atMost: 1.6 },
         ],
         notes: [
-          `Jobs: ${shapes.map(operationOf).join(", ")}`,
+          ...changes.map(timeline),
           `each: ${changes.map(({ seconds }) => number(seconds)).join(", ")} s; bare ${bare.map(number).join(", ")} s`,
         ],
       },
@@ -75,6 +77,7 @@ async function approvedChange(lab: Lab, client: KubeClient, ground: Ground, colu
   });
   const known = new Set(jobs.seen.keys());
   const approval = approvalObject(asKubeObject(waiting), `approval-${columns}`);
+  const sentMs = Date.now();
   const began = performance.now();
   await client.create(custom.PtahSchemaApproval.raw, namespace, approval);
   const fingerprint = statusOf(waiting).plan?.fingerprint;
@@ -84,9 +87,19 @@ async function approvedChange(lab: Lab, client: KubeClient, ground: Ground, colu
   });
   const seconds = (performance.now() - began) / 1000;
   const made = operationsOf(jobs.seen.values(), SCHEMA).filter((job) => !known.has(job.metadata.name));
-  return { seconds, jobs: made };
+  return { seconds, sentMs, jobs: made };
 }
 
 function asKubeObject({ metadata, spec, status }: RawCustom): KubeObject {
   return { metadata, spec, status };
+}
+
+/** When each Job was made and complete, in seconds after the approval: what lies between two is the operator's own time. */
+function timeline({ sentMs, jobs }: Approved): string {
+  const after = (at: string | undefined) => Math.round((Date.parse(at ?? "") - sentMs) / 1000);
+  const spans = jobs.map((job) => {
+    const { creationTimestamp } = job.metadata;
+    return `${operationOf(job)} ${after(creationTimestamp)} to ${after(job.status?.completionTime)} s`;
+  });
+  return `after the approval: ${spans.join(", ")}`;
 }
