@@ -27,7 +27,7 @@ export const RULE_IDS = [
     .map((step) => `6/${step}`),
   ..."bind change retire retired".split(" ").map((step) => `7/${step}`),
   "8",
-  ..."pods holding suspended retry blocked snapshot refused fill refill realm realm/held epoch observe plan"
+  ..."pods holding suspended retry blocked version snapshot refused fill refill realm realm/held epoch observe plan"
     .split(" ")
     .map((step) => `8/${step}`),
   "9",

@@ -29,7 +29,10 @@ export const EFFECTS: readonly MoveKind[] = [
 export const IMPOSSIBLE: Readonly<Record<string, string>> = {};
 
 /** Rows of the rule table that no explored world can reach, each with its reason; checked like the pairs. */
-export const UNREACHED: Readonly<Record<string, string>> = {};
+export const UNREACHED: Readonly<Record<string, string>> = {
+  "6/record":
+    "every patch that clears or replaces a record ends the claim of its proof with it, and a restore loses both; only a status written by hand has one without the other",
+};
 
 /** Double moves: which of the six names a course of theirs is. */
 const COURSES: Readonly<Record<string, FaultName>> = {

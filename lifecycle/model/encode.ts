@@ -180,6 +180,7 @@ export class Encoder {
     const { source, envelope, other, lease } = world;
     this.flag(source.missing, envelope.resolves, other.conflicting, source.content === "A", world.secret === 1);
     this.put(envelope.version * 100 + world.release * 10 + world.knows);
+    this.put(world.major * 10 + world.rollout);
     for (const database of world.databases) this.text(database.state);
     this.text(other.state);
     if (other.state !== "none" && other.state !== "idle") this.instant(seconds(other.writesUntil));
@@ -272,6 +273,7 @@ export class Encoder {
     this.text(work.type);
     this.text(work.content);
     this.flag(work.exclude);
+    this.put(work.major);
     if (work.type !== "Apply") return;
     this.text(work.plan);
     this.id(work.fingerprint);
@@ -298,6 +300,7 @@ export class Encoder {
       return;
     }
     this.text(frame.outcome);
+    this.put(frame.major);
     this.text(frame.state);
     this.text(frame.desired);
     this.flag(frame.database === 1, frame.exclude, frame.dirty, frame.type === "Plan", frame.type === "Apply");

@@ -2,7 +2,7 @@
 import type { ApplyRecord } from "../../crds/status/index.ts";
 import type { Dispatch } from "../move.ts";
 import { databaseOf } from "./perform.ts";
-import { OTHER_HOLDER } from "./seen.ts";
+import { isGarbled, OTHER_HOLDER } from "./seen.ts";
 import { type Frame, GRACE_SECONDS, SKEW_MS } from "./values.ts";
 import { type Ghost, type Pod, put, type World, writerLives } from "./world.ts";
 
@@ -53,7 +53,9 @@ function onRecordCleared(before: World, after: World, record: ApplyRecord): Worl
   const claim = before.resource?.status.activeOperation;
   const readings = framesOf(before, claim?.jobName ?? "");
   const database = databaseOf(record.targetIdentityDigest ?? "");
-  const good = readings.some((f) => f.type === "Plan" && f.outcome === "ok" && f.database === database && !f.dirty);
+  // A Plan that meets a protected table has read that changes are left.
+  const said = (f: Frame): boolean => f.outcome === "ok" || f.outcome === "protected";
+  const good = readings.some((f) => f.type === "Plan" && said(f) && f.database === database && !f.dirty);
   if (claim?.proves !== record.operationID || !good) {
     return broken(next, 5, "a record was cleared without a fresh reading of the same database");
   }
@@ -170,7 +172,8 @@ export function onStatement(world: World, pod: Pod, serial: number, statement: n
   const held =
     (status?.activeOperation?.id === id && status.activeOperation.dispatchStarted === true) ||
     status?.pendingObservation?.operationID === id ||
-    (world.resource?.mirror?.includes(id) ?? false);
+    (world.resource?.mirror?.includes(id) ?? false) ||
+    (world.resource !== null && isGarbled(world.resource, world.knows));
   const [lastSerial, lastStatement] = world.ghost.executed;
   let next: World = { ...markDirty(world), ghost: { ...world.ghost, executed: [serial, statement] } };
   if (serial < lastSerial || (serial === lastSerial && statement <= lastStatement)) {

@@ -47,7 +47,7 @@ export function worldSteps(world: World): Step[] {
 /** Budgets that can come between the steps of a reading's Job. */
 const BETWEEN: readonly Budget[] = [
   ...(["kill", "evict", "duplicate", "podRefused", "readFailed", "late", "jobDeleted", "drift", "log"] as const),
-  ...(["foreign", "retarget", "slow"] as const),
+  ...(["foreign", "retarget", "slow", "planRefused", "serverUpgrade"] as const),
 ];
 
 function goOn(first: Step): Step {
@@ -220,13 +220,16 @@ function processSteps(world: World, pod: Pod, name: string): Step[] {
 
 export function read(world: World, pod: Pod, outcome: Frame["outcome"]): World {
   const { work } = pod;
+  // The server's version is read first.
+  const otherVersion = outcome === "ok" && work.major !== 0 && work.major !== world.major;
   return ended(world, pod, {
     type: work.type,
-    outcome,
+    outcome: otherVersion ? "otherVersion" : outcome,
     database: world.secret,
     state: world.databases[world.secret]?.state ?? "",
     desired: contentOf(work.content),
     exclude: work.exclude,
+    major: world.major,
     dirty: false,
   });
 }
@@ -238,6 +241,7 @@ const applyFrame = (world: World, outcome: Frame["outcome"]): Frame => ({
   state: "",
   desired: "",
   exclude: false,
+  major: world.major,
   dirty: false,
 });
 
@@ -314,6 +318,10 @@ function podAccidents(world: World, pod: Pod, fault: Fault): void {
     fault("kill", `${name}'s process dies`, ended(world, pod, undefined));
   if (running && !pod.gated && pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
     fault("readFailed", `${name} fails to read`, read(world, pod, "failed"));
+  }
+  if (running && pod.work.type === "Plan" && leftOf(world, "planRefused") > 0) {
+    fault("planRefused", `${name} is refused a protected table`, read(world, pod, "protected"));
+    fault("planRefused", `${name} finds what no plan can be made of`, read(world, pod, "unplannable"));
   }
   if (leftOf(world, "evict") > 0 && pod.object === "there") {
     fault(

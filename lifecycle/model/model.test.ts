@@ -110,7 +110,7 @@ describe("the set of worlds seen", () => {
 
 describe("exploring", () => {
   test("a small scenario reaches its fixpoint without a violation", () => {
-    const run = explorePart("plain", false, LIMITS.usual, measure);
+    const run = explorePart("squatted", false, LIMITS.usual, measure);
     expect(run.violations).toEqual([]);
     expect(run.cut).toBe(false);
     expect(run.states).toBeGreaterThan(200);

@@ -1,12 +1,13 @@
 /** People, and everybody else who writes objects the lifecycle reads: edits, approvals, marks, restores, the contender. */
 import { attemptOfClaim, attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { broken, onStart } from "./ghost.ts";
-import { collect } from "./perform.ts";
-import { OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
-import { CONTENDER_DURATION_SECONDS, DEADLINE_SECONDS, SKEW_MS, type SpecInputs } from "./values.ts";
+import { collect, freshLeaseUID, uidInUse } from "./perform.ts";
+import { isGarbled, OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
+import { CONTENDER_DURATION_SECONDS, DEADLINE_SECONDS, LATER_MAJORS, SKEW_MS, type SpecInputs } from "./values.ts";
 import {
   type Approval,
   type Budget,
+  type Job,
   leftOf,
   type Plan,
   type Resource,
@@ -60,6 +61,9 @@ export function recoveries(world: World): Step[] {
     );
   }
   if (resource === null) return steps;
+  if (isGarbled(resource, world.knows) && world.ghost.unsettled.length === 0) {
+    add("ann removes the annotation nobody can read", changed(world, { mirror: undefined }));
+  }
   if (resource.inputs.suspend) add("ann resumes the resource", edited(world, resource, { suspend: false }));
   if (resource.inputs.engine !== "PostgreSQL") {
     add("ann names a supported engine again", edited(world, resource, { engine: "PostgreSQL" }));
@@ -135,6 +139,9 @@ function marks(world: World, resource: Resource, add: Add): void {
   if (resource.finalizer && !resource.deleting) {
     add("unhold", "somebody removes the finalizer", changed(world, { finalizer: false }));
   }
+  if (resource.mirror !== undefined && !isGarbled(resource, world.knows)) {
+    add("garble", "a restore leaves a mirror nobody can read", changed(world, { mirror: "{}" }));
+  }
   add("restore", "a restore loses the status", changed(world, { status: { observedGeneration: -1 } }));
   if (!resource.deleting) add("recreate", "a restore creates the resource anew", recreated(world, resource));
 }
@@ -166,6 +173,12 @@ function surroundings(world: World, add: Add): void {
   if (!world.source.missing)
     add("refuseSource", "the source goes missing", { ...world, source: { ...world.source, missing: true } });
   add("upgrade", "another release of the manager runs", { ...world, release: 1 - world.release });
+  add("rollout", "another image of the manager runs", { ...world, rollout: 1 - world.rollout });
+  for (const major of LATER_MAJORS) {
+    if (major > world.major) add("serverUpgrade", `the server is upgraded to ${major}`, { ...world, major });
+  }
+  if (world.lease !== null) add("leaseDeleted", "somebody deletes the Lease", { ...world, lease: null });
+  squat(world, add);
   const binding = world.resource?.status.executionBinding;
   if (binding !== undefined && binding.controllerStateVersion === world.knows) {
     const executionBinding = { ...binding, controllerStateVersion: world.knows + 1 };
@@ -188,6 +201,39 @@ function surroundings(world: World, add: Add): void {
       other: { ...world.other, conflicting: true },
     });
   }
+}
+
+/** A Job that carries none of our labels, so that admission lets it be, under the very name a claim is about to use. */
+function squat(world: World, add: Add): void {
+  const claim = world.resource?.status.activeOperation;
+  if (claim === undefined || claim.dispatchStarted === true || world.jobs.some((j) => j.name === claim.jobName)) return;
+  const job: Job = {
+    name: claim.jobName,
+    uid: unused("job", (name) => uidInUse(world, name)),
+    owner: "nobody",
+    operationID: "foreign",
+    epoch: "",
+    templateDigest: "",
+    work: {
+      type: "Observe",
+      content: "",
+      exclude: false,
+      major: 0,
+      plan: "",
+      fingerprint: "",
+      target: "",
+      dispatchNotAfter: 0,
+      executionNotAfter: 0,
+    },
+    deadlineAt: world.now + DEADLINE_SECONDS * 1000,
+    ttlSeconds: 0,
+    podRefused: true,
+    made: 0,
+  };
+  add("squat", `somebody creates a Job under the name of the ${claim.type} claim`, {
+    ...world,
+    jobs: [...world.jobs, job],
+  });
 }
 
 /** The contender: takes the realm's Lease by the same rules, writes, and gives it back, or dies holding it. */
@@ -250,7 +296,7 @@ function take(world: World): World {
     ...world,
     other: { ...world.other, state: "holding", epoch, writesUntil },
     lease: {
-      uid: world.lease?.uid ?? "lease-1",
+      uid: world.lease?.uid ?? freshLeaseUID(world),
       version: (world.lease?.version ?? 0) + 1,
       holder: OTHER_HOLDER,
       epoch: `v1-${"f".repeat(30)}${epoch.toString(16).padStart(2, "0")}`,

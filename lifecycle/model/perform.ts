@@ -136,6 +136,7 @@ function workOf(spec: OperationSpec): Work {
   const none = {
     content: "",
     exclude: false,
+    major: 0,
     plan: "",
     fingerprint: "",
     target: "",
@@ -158,6 +159,7 @@ function workOf(spec: OperationSpec): Work {
     type: work.type,
     content: work.desired?.source.contentDigest ?? "",
     exclude: work.exclude.length > 0,
+    major: work.desired?.serverMajor ?? 0,
   };
 }
 
@@ -321,7 +323,7 @@ function writeLease(world: World, move: Extract<Move, { kind: "writeLease" }>): 
   const next: World = {
     ...world,
     lease: {
-      uid: lease?.uid ?? "lease-1",
+      uid: lease?.uid ?? freshLeaseUID(world),
       version: (lease?.version ?? 0) + 1,
       holder: content.holder,
       epoch: content.epoch,
@@ -334,6 +336,10 @@ function writeLease(world: World, move: Extract<Move, { kind: "writeLease" }>): 
   };
   return onLeaseWrite(world, next);
 }
+
+/** The UID of a new Lease: none that a paused manager's precondition names. */
+export const freshLeaseUID = (world: World): string =>
+  unused("lease", (uid) => world.managers.some((m) => m.held?.kind === "writeLease" && m.held.over?.uid === uid));
 
 function performPlan(world: World, move: Move): World {
   switch (move.kind) {

@@ -1,11 +1,11 @@
 /** What must hold in every state, seen from outside: the properties no single step shows. */
 import type { Condition } from "../../crds/common.ts";
-import type { SchemaPhase } from "../../crds/status/index.ts";
+import type { SchemaPhase, SchemaStatus } from "../../crds/status/index.ts";
 import type { Move } from "../move.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
-import { mirrorMark } from "./seen.ts";
+import { isGarbled, mirrorMark } from "./seen.ts";
 import { statusTokens } from "./tokens.ts";
-import { contentDigestOf, SECRET_MARK } from "./values.ts";
+import { contentDigestOf, hasScratch, SECRET_MARK } from "./values.ts";
 import type { World } from "./world.ts";
 
 export interface Violation {
@@ -28,7 +28,7 @@ export function stateViolation(
     (decision === undefined
       ? undefined
       : (newerRefused(world, decision) ??
-        (narrated ? undefined : narrationIgnored(world, decision, decider)) ??
+        narrationIgnored(world, decision, decider, narrated) ??
         nothingSecret(decision) ??
         wakes(world, decision, decider)))
   );
@@ -43,7 +43,9 @@ function unsettledKept(world: World): Violation | undefined {
     const kept =
       (claim?.id === id && claim.dispatchStarted === true) ||
       record?.operationID === id ||
-      (resource.mirror?.includes(id) ?? false);
+      (resource.mirror?.includes(id) ?? false) ||
+      // It may stand for this one: nothing is started beside it.
+      isGarbled(resource, world.knows);
     if (!kept) return broken(4, "a dispatched Apply is neither a live claim nor a record, and no mark keeps it");
   }
   return undefined;
@@ -83,17 +85,34 @@ const LIES: Condition[] = [
   { type: "Blocked", status: "False", reason: "x", message: "x", lastTransitionTime: "2020-01-01T00:00:00Z" },
 ];
 
-/** Property 8 (where narration is written it is of course mended): the same decision whatever phase, conditions and journal say. */
-function narrationIgnored(world: World, decision: Decision, decider: Decider): Violation | undefined {
+/** Property 8: the same decision whatever phase, conditions and journal say. Where narration is written it may be mended first. */
+function narrationIgnored(
+  world: World,
+  decision: Decision,
+  decider: Decider,
+  narrated: boolean,
+): Violation | undefined {
   if (world.resource === null) return undefined;
   const { view, move } = decision;
   const phase: SchemaPhase = view.resource.value.status.phase === "InSync" ? "Failed" : "InSync";
   const status = { ...view.resource.value.status, phase, conditions: LIES, journal: undefined };
   const value = { ...view.resource.value, status };
   const lied = decider({ ...view, resource: { ...view.resource, value } });
-  return sameMove(move, lied)
+  return (narrated ? sameEffect(move, lied, status) : sameMove(move, lied))
     ? undefined
     : broken(8, `rule ${move.rule} decides otherwise when phase and conditions say something else`);
+}
+
+/** Whether two moves do the same; what people are told wrongly may be mended before. */
+function sameEffect(a: Move, b: Move, lied: SchemaStatus): boolean {
+  const mends = (move: Move): boolean => move.kind === "patchStatus" && tells(move.status, lied);
+  return mends(a) || mends(b) || (a.kind === b.kind && a.rule === b.rule);
+}
+
+/** Whether a status differs from another in its narration alone. */
+function tells(status: SchemaStatus, from: SchemaStatus): boolean {
+  const [x, y] = [statusTokens(status), statusTokens(from)];
+  return x.length === y.length && x.every((token, i) => token === y[i]);
 }
 
 function sameMove(a: Move, b: Move): boolean {
@@ -150,7 +169,8 @@ function restsWithoutInstant(world: World): boolean {
   const { resource } = world;
   if (resource === null) return true;
   const newer = (resource.status.executionBinding?.controllerStateVersion ?? 0) > world.knows;
-  return resource.inputs.suspend || resource.inputs.engine !== "PostgreSQL" || newer || resource.deleting;
+  const waits = resource.inputs.suspend || resource.inputs.engine !== "PostgreSQL" || resource.deleting;
+  return waits || newer || isGarbled(resource, world.knows);
 }
 
 /** What a resting state says, and whether it is so; judged only where the world has come to rest for good. */
@@ -187,6 +207,9 @@ export function verdictTrue(world: World, { move }: Decision): string | undefine
 export function excuse(world: World): string | undefined {
   const record = world.resource?.status.pendingObservation;
   if (world.source.missing) return "the source is missing";
+  if (record !== undefined && !hasScratch(world.major)) {
+    return "nothing here can compare with the server that the proof reads";
+  }
   if (!world.envelope.resolves) return "the admission envelope does not resolve";
   if (record !== undefined && world.databases.length > 1) return "the proof's target may have moved";
   return undefined;

@@ -2,7 +2,7 @@
 import type { SchemaStatus } from "../../crds/status/index.ts";
 import type { Decider } from "./decision.ts";
 import { successors } from "./steps.ts";
-import { EPOCH_MS, type SpecInputs } from "./values.ts";
+import { EPOCH_MS, SERVER_MAJOR, type SpecInputs } from "./values.ts";
 import { type Budgets, budgetsOf, type World } from "./world.ts";
 
 export interface Scenario {
@@ -200,6 +200,71 @@ export const SCENARIOS: readonly Scenario[] = [
     deeper: { slow: 1 },
   },
   {
+    name: "pruning",
+    plays: "a crash or an API error while plans and snapshots of changed sources are pruned",
+    from: "AwaitingApproval",
+    budgets: { crash: 1, error: 1, edit: 2 },
+  },
+  {
+    name: "garbled",
+    plays: "a restore loses the status, and leaves a mirror nobody can read until a person removes it",
+    from: "AwaitingApproval",
+    budgets: { garble: 1, restore: 1, approve: 1 },
+  },
+  {
+    name: "rollout",
+    plays: "another image of the manager, twice, between a claim and its Job",
+    from: "AwaitingApproval",
+    budgets: { rollout: 2, approve: 1 },
+  },
+  {
+    name: "server",
+    plays: "the server is upgraded, to a major with or without a scratch image",
+    from: "AwaitingApproval",
+    budgets: { serverUpgrade: 1, approve: 1 },
+  },
+  {
+    name: "squatted",
+    plays: "somebody creates a Job under the name of a claim that has none yet",
+    from: "AwaitingApproval",
+    budgets: { squat: 1, approve: 1 },
+  },
+  {
+    name: "adopted",
+    plays: "two managers, one with an old view; somebody deletes the Lease",
+    managers: 2,
+    from: "AwaitingApproval",
+    budgets: { stale: 1, leaseDeleted: 1, approve: 1 },
+    deeper: { kill: 1 },
+  },
+  {
+    name: "moved",
+    plays: "the status is lost in a restore, and the Secret names another database",
+    databases: 2,
+    from: "AwaitingApproval",
+    budgets: { restore: 1, retarget: 1, approve: 1 },
+  },
+  {
+    name: "sourceless",
+    plays: "the status is lost in a restore, and the source is missing",
+    from: "AwaitingApproval",
+    budgets: { restore: 1, refuseSource: 1, approve: 1 },
+  },
+  {
+    name: "fenced",
+    plays: "narrated; a Plan is refused a protected table or can not be made, a killed Pod",
+    narrated: true,
+    from: "AwaitingApproval",
+    budgets: { planRefused: 1, kill: 1, approve: 1 },
+  },
+  {
+    name: "waiting",
+    plays: "narrated; a quota refuses a Pod, of an Apply too",
+    narrated: true,
+    from: "AwaitingApproval",
+    budgets: { podRefused: 1, approve: 1 },
+  },
+  {
     name: "narrated",
     plays: "phases, conditions and journal written as in the product; refused Pods and bad logs",
     narrated: true,
@@ -253,6 +318,8 @@ function created(scenario: Scenario): World {
     envelope: { resolves: true, version: 1 },
     release: 0,
     knows: 1,
+    rollout: 0,
+    major: SERVER_MAJOR,
     secret: 0,
     databases: Array.from({ length: scenario.databases ?? 1 }, () => ({ state: "empty" })),
     plans: [],

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { API_VERSION } from "../../crds/common.ts";
-import type { AdmissionSnapshot } from "../../crds/status/index.ts";
+import type { AdmissionSnapshot, ManagerRecord } from "../../crds/status/index.ts";
 import { Mirror } from "../../crds/status/index.ts";
 import type { LookItem } from "../move.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
@@ -28,7 +28,7 @@ import type {
 import {
   componentsOf,
   contentDigestOf,
-  MANAGER,
+  MANAGERS,
   NAMESPACE,
   REALM,
   RESOURCE_NAME,
@@ -62,6 +62,10 @@ export function mirrorMark(text: string, knows: number): MirrorMark {
   mirrors.set(key, mark);
   return mark;
 }
+
+/** Whether a resource carries a mirror that nobody can read. */
+export const isGarbled = (resource: Resource, knows: number): boolean =>
+  resource.mirror !== undefined && mirrorMark(resource.mirror, knows).state === "unreadable";
 
 function resourceFacts(resource: Resource, knows: number): ResourceFacts {
   return {
@@ -308,6 +312,12 @@ function resultFacts(world: World, at: number, resource: Resource): ResultFacts 
   }
 }
 
+function managerOf(rollout: number): ManagerRecord {
+  const manager = MANAGERS[rollout];
+  if (manager === undefined) throw new Error(`there is no manager ${rollout}`);
+  return manager;
+}
+
 const cached = <T>(value: T): Piece<T> => ({ how: "cached", value });
 const fresh = <T>(value: T): Piece<T> => ({ how: "fresh", value });
 
@@ -332,7 +342,7 @@ export function firstView(world: World, at: number, draw: number, nowMs: number,
     fresh: { nonce: hex, epoch: `v1-${hex}`, fraction: 0.5 },
     configuration: {
       components: componentsOf(world.release, world.knows),
-      manager: MANAGER,
+      manager: managerOf(world.rollout),
       scratchImages: SCRATCH_IMAGES,
     },
     resource: piece(resourceFacts(resource, world.knows)),

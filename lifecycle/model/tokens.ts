@@ -3,7 +3,7 @@
  * thousands of worlds.
  */
 import { msOf } from "../time.ts";
-import { EPOCH_MS } from "./values.ts";
+import { EPOCH_MS, hasScratch } from "./values.ts";
 
 /** Tokens are pairs of a kind and a value. */
 export const TOKEN = { const: 0, id: 1, instant: 2, age: 3, generation: 4, serial: 5, passing: 6, lapse: 7 } as const;
@@ -106,8 +106,11 @@ export function tokensOf(value: object): readonly number[] {
     for (const key of sortedKeys(value)) {
       const member: unknown = value[key as keyof typeof value];
       const kind = KINDS.get(key);
-      // An Apply's deadline is counted from its claim; elsewhere the beginning says nothing.
-      const aged = key === "startedAt" && "dispatchNotAfter" in value && !("jobUID" in value);
+      // An Apply's deadline is counted from its claim, and the next look at a server nothing here can compare with from the
+      // last one; elsewhere the beginning says nothing.
+      const aged =
+        (key === "startedAt" && "dispatchNotAfter" in value && !("jobUID" in value)) ||
+        (key === "lastObservedAt" && "serverMajor" in value && !hasScratch(Number(value.serverMajor)));
       if (member === undefined || (kind === "drop" && !aged)) continue;
       out.push(TOKEN.const, -intern(key));
       tokenize(member, aged ? "age" : kind, out);

@@ -119,15 +119,22 @@ export function componentsOf(release: number, stateVersion: number): ExecutionCo
   return made;
 }
 
-export const MANAGER: ManagerRecord = {
-  controllerImage: pinned("manager"),
+/** What the manager is, by the number of its rollout. */
+export const MANAGERS: readonly ManagerRecord[] = ["manager", "manager-next"].map((image) => ({
+  controllerImage: pinned(image),
   controllerRevision: "explored",
   runnerImage: pinned("runner"),
-};
+}));
 
-export const SCRATCH_IMAGES = { "postgresql-17": { image: pinned("postgres-17"), uid: 70 } };
-export const SERVER_VERSION = "17.2";
+export const SCRATCH_IMAGES = {
+  "postgresql-17": { image: pinned("postgres-17"), uid: 70 },
+  "postgresql-18": { image: pinned("postgres-18"), uid: 70 },
+};
+/** Whether there is something to compare a server of this major with. */
+export const hasScratch = (major: number): boolean => `postgresql-${major}` in SCRATCH_IMAGES;
 export const SERVER_MAJOR = 17;
+/** Majors a server may be upgraded to: one with a scratch image, one without. */
+export const LATER_MAJORS = [18, 19] as const;
 
 /** Marks the one place where a literal of a statement might leak from; no status, Event or plan spec may hold it. */
 export const SECRET_MARK = "explored-s3cr3t";
@@ -183,7 +190,7 @@ export function planOfDigest(digest: string): PlanText | undefined {
 /** What a Pod found, as few bits; `resultOf` writes it out. */
 export interface Frame {
   readonly type: "Observe" | "Plan" | "Apply";
-  readonly outcome: "ok" | "failed" | "refused" | "uncertain";
+  readonly outcome: "ok" | "failed" | "refused" | "uncertain" | "otherVersion" | "protected" | "unplannable";
   /** Database the Pod's Secret named. */
   readonly database: number;
   /** Database state it read (reads), empty for an Apply. */
@@ -191,6 +198,8 @@ export interface Frame {
   /** Content it compared with; empty for a reading of the version alone. */
   readonly desired: string;
   readonly exclude: boolean;
+  /** Major version of the server. */
+  readonly major: number;
   /** Ghost: a statement of an Apply of ours was executed after this reading. */
   readonly dirty: boolean;
 }
@@ -199,7 +208,7 @@ const results = new Map<string, OperationResult>();
 
 /** The result an honest runner prints for what it found. */
 export function resultOf(frame: Frame, operationID: string): OperationResult {
-  const key = `${operationID} ${frame.type} ${frame.outcome} ${frame.database} ${frame.state} ${frame.desired} ${frame.exclude}`;
+  const key = `${operationID} ${frame.type} ${frame.outcome} ${frame.database} ${frame.state} ${frame.desired} ${frame.exclude} ${frame.major}`;
   const known = results.get(key);
   if (known !== undefined) return known;
   if (results.size > 20_000) results.clear();
@@ -209,7 +218,17 @@ export function resultOf(frame: Frame, operationID: string): OperationResult {
 }
 
 const OPERATIONS = { Observe: "observe", Plan: "plan", Apply: "apply" } as const;
-const SERVER = { observedDialect: "postgresql", serverVersion: SERVER_VERSION, serverMajor: SERVER_MAJOR } as const;
+const CODES = {
+  failed: "database_error",
+  uncertain: "database_error",
+  refused: "refused_to_start",
+  otherVersion: "server_version_changed",
+  protected: "protected_table",
+  unplannable: "plan_refused",
+} as const;
+
+const serverOf = (major: number) =>
+  ({ observedDialect: "postgresql", serverVersion: `${major}.2`, serverMajor: major }) as const;
 
 function build(frame: Frame, operationId: string): OperationResult {
   const started = frame.outcome !== "refused";
@@ -225,16 +244,18 @@ function build(frame: Frame, operationId: string): OperationResult {
   };
   if (frame.outcome !== "ok") {
     const wrote = frame.type === "Apply" && started ? { mutationStarted: true, uncertain: true } : {};
-    const code = started ? "database_error" : "refused_to_start";
-    return { ...base, childExitCode: started ? 1 : -1, ...wrote, error: { code, message: "The operation failed." } };
+    const code = CODES[frame.outcome];
+    const read = frame.outcome === "otherVersion" ? serverOf(frame.major) : {};
+    const childExitCode = started ? 1 : -1;
+    return { ...base, ...read, childExitCode, ...wrote, error: { code, message: "The operation failed." } };
   }
   switch (frame.type) {
     case "Apply":
       return { ...base, mutationStarted: true };
     case "Observe":
-      return { ...base, ...SERVER, ...observed(frame) };
+      return { ...base, ...serverOf(frame.major), ...observed(frame) };
     case "Plan":
-      return { ...base, ...SERVER, ...planned(frame) };
+      return { ...base, ...serverOf(frame.major), ...planned(frame) };
   }
 }
 

@@ -17,6 +17,10 @@ export interface World {
   /** Release of the manager (execution components) and stored-state version it knows. */
   readonly release: number;
   readonly knows: number;
+  /** Which image of the manager runs; its components are the release's. */
+  readonly rollout: number;
+  /** Major version of the database servers. */
+  readonly major: number;
   /** Which database the target's Secret names. */
   readonly secret: number;
   readonly databases: readonly Database[];
@@ -111,6 +115,8 @@ export interface Work {
   /** Content digest read or applied; empty for a reading of the version alone. */
   readonly content: string;
   readonly exclude: boolean;
+  /** Server major it counts on; 0 where none is known yet. */
+  readonly major: number;
   /** Plan document an Apply carries out, its fingerprint and target. */
   readonly plan: string;
   readonly fingerprint: string;
@@ -223,12 +229,15 @@ export const BUDGETS = [
   "settle", // a person settles the record
   "restore", // the status is lost, annotations stay
   "recreate", // restored as a new object with a new UID, annotations kept
+  "garble", // a restore leaves a mirror nobody can read
   "unhold", // somebody removes the finalizer
   "request", // a read request, the second one no instant
   "foreign", // somebody else changes the database
   "retarget", // the Secret names another database
   "refuseSource", // the source goes missing, and comes back
   "upgrade", // another release of the components
+  "rollout", // another image of the manager with the same components
+  "serverUpgrade", // the database server is upgraded, to a major with or without a scratch image
   "newer", // a newer contract writes, and is rolled back
   "envelope", // the envelope does not resolve, or resolves differently
   "engine", // the spec names an engine nobody supports
@@ -242,8 +251,11 @@ export const BUDGETS = [
   "duplicate", // a second Pod of one Job
   "podRefused", // admission refuses the Job's Pod
   "jobDeleted", // somebody deletes the Job
+  "squat", // somebody creates a Job under the claim's name
+  "leaseDeleted", // somebody deletes the Lease
   "drift", // the Job is replaced by another of its name
   "readFailed", // a reading fails
+  "planRefused", // a Plan is refused: a protected table, or what no plan can be made of
   "log", // a log is late, lost, unreadable, invalid or of another protocol
   "contend", // the contender takes the Lease
   "stale", // a manager decides by an old resource

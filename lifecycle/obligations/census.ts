@@ -47,11 +47,16 @@ export function scratchKey(engine: string, serverMajor: number): string {
   return `${normalizeEngine(engine) ?? engine}-${serverMajor}`;
 }
 
-/** The server's major version, where it is known and nothing here can compare with it. */
-function unsupportedMajor(c: Context): number | undefined {
+/** What is wrong where the server's major version is known and no scratch image is of it. */
+export function majorRefusal(c: Context): Refusal | undefined {
   const major = c.status.target?.serverMajor;
-  if (major === undefined || c.spec.dev !== undefined) return undefined;
-  return c.view.configuration.scratchImages[scratchKey(c.spec.target.engine, major)] === undefined ? major : undefined;
+  if (major === undefined) return undefined;
+  const key = scratchKey(c.spec.target.engine, major);
+  if (c.view.configuration.scratchImages[key] !== undefined) return undefined;
+  return {
+    reason: "UnsupportedServerVersion",
+    sentence: `No scratch image is configured for ${key} and spec.dev.urlFrom names no database to compare with. Configure --scratch-image ${key}=<image>, or set spec.dev.urlFrom.`,
+  };
 }
 
 /** What the realm says against this resource. A look where the census was not read, or says so only from the cache. */
@@ -137,11 +142,9 @@ function blockedByRealm(c: Context): Move | undefined {
 
 /** A server nothing here can compare with: Blocked, and its version is read again at the interval. */
 function blockedByMajor(c: Context): Move | undefined {
-  const major = unsupportedMajor(c);
-  if (major === undefined) return undefined;
-  const key = scratchKey(c.spec.target.engine, major);
-  const sentence = `No scratch image is configured for ${key} and spec.dev.urlFrom names no database to compare with. Configure --scratch-image ${key}=<image>, or set spec.dev.urlFrom.`;
-  const cause = { at: "blocked", reason: "UnsupportedServerVersion", sentence } as const;
+  const refusal = c.spec.dev === undefined ? majorRefusal(c) : undefined;
+  if (refusal === undefined) return undefined;
+  const cause = { at: "blocked", ...refusal } as const;
   const readAt = c.status.target?.lastObservedAt;
   const againMs = (readAt === undefined ? 0 : msOf(readAt)) + durationMs(c.spec.interval);
   const edited = c.status.cycle?.generation !== c.resource.generation;

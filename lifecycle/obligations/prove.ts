@@ -2,6 +2,7 @@
  * Rule 8: a record makes its proof the next operation, before suspension's gate, generation and the census. While somebody
  * may still write its Pods are watched and nothing else happens.
  */
+import { durationMs } from "../../crds/duration.ts";
 import type { ApplyRecord } from "../../crds/status/index.ts";
 import { attemptOfRecord, horizonMs, mayStillWrite, withListed } from "../attempt.ts";
 import { type Context, claimMove, need, patch, patchIfNew, rest, wait } from "../context.ts";
@@ -9,6 +10,7 @@ import type { Move, RuleId } from "../move.ts";
 import { retryAt } from "../positions.ts";
 import type { Cause } from "../present.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
+import { majorRefusal } from "./census.ts";
 import { newClaim } from "./claim.ts";
 import { snapshotted } from "./cycle.ts";
 import { nextRenewalMs, ownerOfRecord, takeLease } from "./realm.ts";
@@ -93,6 +95,8 @@ function prepared(c: Context, record: ApplyRecord): Move | undefined {
   const hold = record.restored === true ? restoredHold(c, record) : undefined;
   if (hold !== undefined) return hold;
   if (record.source === undefined || record.target === undefined) return filled(c, record);
+  const unsupported = unsupportedServer(c, record);
+  if (unsupported !== undefined) return unsupported;
   if (record.next !== c.family.proofUnderLease || record.lease !== undefined) return undefined;
   return leased(c, record);
 }
@@ -113,10 +117,27 @@ function restoredHold(c: Context, record: ApplyRecord): Move | undefined {
   const read = c.status.target?.identityDigest;
   const elsewhere = record.next === c.family.proofUnderLease && read !== record.targetIdentityDigest;
   if (!elsewhere) return undefined;
-  return blocked(c, {
-    at: "targetMoved",
-    sentence:
-      "The database that was read is not the one the unsettled Apply ran on. Declare that database again, or establish what the Apply did and use kubectl ptah settle.",
+  const sentence =
+    "The database that was read is not the one the unsettled Apply ran on. Declare that database again, or establish what the Apply did and use kubectl ptah settle.";
+  // A Secret that names the right database again is no edit: the database is read again to see it.
+  return patch(c, "8/blocked", {
+    set: { ...c.family.withRecord({ ...record, next: c.family.proofStart }), retryNotBefore: retryAt(c) },
+    cause: { at: "targetMoved", sentence },
+  });
+}
+
+/** A server nothing here can compare with: its version is forgotten, and learned again at the interval. */
+function unsupportedServer(c: Context, record: ApplyRecord): Move | undefined {
+  const refusal = record.observation?.dev === undefined ? majorRefusal(c) : undefined;
+  if (refusal === undefined) return undefined;
+  const sentence = `${refusal.sentence} An unsettled Apply waits for it; once it is known what that did, kubectl ptah settle ends it.`;
+  return patch(c, "8/version", {
+    set: {
+      ...c.family.withRecord({ ...record, next: c.family.proofStart }),
+      target: { ...c.status.target, serverVersion: undefined, serverMajor: undefined },
+      retryNotBefore: instantOf(c.nowMs + durationMs(c.spec.interval)),
+    },
+    cause: { at: "blocked", reason: refusal.reason, sentence },
   });
 }
 
