@@ -25,7 +25,7 @@ export function superviseRead(c: Context, claim: Claim): Move {
   if (createFailed(c, claim) && claim.jobUID === undefined) {
     return failAttempt(c, "6", claim, {
       reason: "OperationFailed",
-      sentence: `The Job of ${claim.type} could not be created (${c.view.memory.createFailed?.code ?? "unknown"}). It is tried again.`,
+      sentence: `The Job of ${claim.type} could not be created (${createProblem(c)}). It is tried again.`,
       category: "infrastructure",
     });
   }
@@ -62,6 +62,12 @@ function superviseRunning(c: Context, claim: Claim, job: JobFacts): Move {
   const held = podHeld(c, "6/held", claim, job);
   if (held !== undefined) return held;
   return wait("6/running", `the end of Job ${claim.jobName}`, Math.min(overMs, nextRenewalMs(c)));
+}
+
+/** Why the create of a Job failed, as far as the answer's code tells. */
+function createProblem(c: Context): string {
+  const code = c.view.memory.createFailed?.code ?? "unknown";
+  return code === "Unavailable" ? `${code}: the API server or a webhook that it asks did not answer` : code;
 }
 
 /** Says why an operation's Pod does not come up, where the cluster says so. The Job controller and the kubelet keep trying. */

@@ -49,8 +49,8 @@ test("a Job that cannot be admitted is said, and the webhook's return is enough"
     data: { "orders.sql": "CREATE TABLE orders (id bigint PRIMARY KEY, note text);" },
   });
   const failed = await waitForPhase(lab, at, "Failed");
-  console.info(conditionOf(failed, "Ready"));
-  expect(conditionOf(failed, "Ready")).toMatchObject({ status: "False" });
+  expect(conditionOf(failed, "Ready")).toMatchObject({ status: "False", reason: "OperationFailed" });
+  expect(conditionOf(failed, "Ready")?.message).toContain("a webhook that it asks did not answer");
   await scaleOperator(lab, "webhook", REPLICAS);
   await approve(lab, at, "orders");
   await waitForPhase(lab, at, "InSync");
