@@ -33,6 +33,14 @@ describe("a proof that cannot go on", () => {
     expect(w.status.resolvedRun?.resolution).toBe("Reading");
   });
 
+  test("is not one whose declaration names an unsupported engine by now: it reads the record's own target", () => {
+    const w = new TestWorld(tools, ALWAYS, database(planOf(CREATE)).answer);
+    w.stepTo(({ status }) => status.pendingObservation !== undefined);
+    w.edit((spec) => ({ ...spec, target: { ...(spec["target"] as object), engine: "Oracle" } }));
+    w.run((world) => world.status.pendingObservation === undefined);
+    expect(w.status.resolvedRun?.resolution).toBe("Superseded");
+  });
+
   test("for want of a scratch image is Blocked by name, and goes on once the server is one of a known major again", () => {
     const db = database(planOf(CREATE));
     const w = new TestWorld(tools, ALWAYS, db.answer);

@@ -14,7 +14,19 @@ export interface Measure {
 
 const CANARY = "canary-";
 
-const LONGEST: readonly string[] = ["worst", "faults", "lease", "pods", "stale", "paused", "retired"];
+const LONGEST: readonly string[] = [
+  "stale",
+  "late",
+  "faults",
+  "lost",
+  "readings",
+  "lease",
+  "gone",
+  "worst",
+  "realm",
+  "edits",
+  "refused",
+];
 
 /** Names of all parts, those that take longest first. */
 export function partNames(): { readonly scenarios: readonly string[]; readonly canaries: readonly string[] } {

@@ -30,17 +30,29 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "faults",
-    plays: "a crash, a kill, an API error, a bad log, a failed read, from a waiting plan on",
+    plays: "a crash, a kill, an API error, a bad log, from a waiting plan on",
     from: "AwaitingApproval",
     budgets: { crash: 1, kill: 1, error: 1, log: 1, approve: 1 },
     deeper: { readFailed: 1 },
   },
   {
+    name: "readings",
+    plays: "readings that fail, beside a crash, an API error and a bad log",
+    from: "AwaitingApproval",
+    budgets: { readFailed: 1, crash: 1, error: 1, log: 1, approve: 1 },
+  },
+  {
     name: "pods",
-    plays: "a second Pod, a kill, an eviction or silent node, behind the scheduling gate",
+    plays: "a second Pod, a kill, an eviction or a silent node, behind the scheduling gate",
     from: "AwaitingApproval",
     budgets: { duplicate: 1, kill: 1, evict: 1, approve: 1 },
     deeper: { jobDeleted: 1 },
+  },
+  {
+    name: "gone",
+    plays: "the Job is deleted beside a second Pod, an eviction, a force-deletion or a silent node",
+    from: "AwaitingApproval",
+    budgets: { duplicate: 1, jobDeleted: 1, evict: 1, approve: 1 },
   },
   {
     name: "edits",
@@ -56,14 +68,21 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "restore",
-    plays: "the status is lost in a restore, delete, settle",
+    plays: "the status is lost in a restore; delete, settle",
     from: "AwaitingApproval",
     budgets: { restore: 1, delete: 1, settle: 1, approve: 1 },
     deeper: { suspend: 1, error: 1 },
   },
   {
+    name: "lost",
+    plays: "the status is lost in a restore; suspend, an API error",
+    from: "AwaitingApproval",
+    budgets: { restore: 1, suspend: 1, error: 1, approve: 1 },
+    deeper: { settle: 1 },
+  },
+  {
     name: "restored",
-    plays: "the status is lost in a restore, a suspension, an API error, the finalizer removed",
+    plays: "the status is lost in a restore, and somebody removes the finalizer",
     from: "AwaitingApproval",
     budgets: { restore: 1, unhold: 1, approve: 1 },
     deeper: { suspend: 1, error: 1 },
@@ -119,10 +138,16 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "gates",
-    plays: "policy, engine and source are taken away and given back, delete",
+    plays: "policy, engine and source are taken away and given back; delete",
     from: "AwaitingApproval",
     budgets: { policy: 1, engine: 1, refuseSource: 1, delete: 1 },
     deeper: { approve: 1 },
+  },
+  {
+    name: "kept",
+    plays: "engine and source are taken away and given back while an Apply runs; delete",
+    from: "AwaitingApproval",
+    budgets: { engine: 1, refuseSource: 1, delete: 1, approve: 1 },
   },
   {
     name: "realm",
@@ -138,7 +163,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "lease",
-    plays: "a contender for the Lease, slow clocks, a killed Pod",
+    plays: "a contender for the Lease, slow clocks",
     contender: true,
     inputs: { shared: true },
     from: "AwaitingApproval",
@@ -175,7 +200,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "cleaning",
-    plays: "a paused manager, a crash or an API error while plans and snapshots are pruned",
+    plays: "a paused manager, resuming late, while plans and snapshots are pruned",
     managers: 2,
     from: "AwaitingApproval",
     budgets: { hold: 1, edit: 2 },
@@ -183,7 +208,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "paused",
-    plays: "a manager paused before any effect, resuming late, beside a changed source and a kill",
+    plays: "a manager paused before any effect, resuming late, beside a changed source",
     managers: 2,
     from: "AwaitingApproval",
     budgets: { hold: 1, edit: 1, approve: 1 },
@@ -266,7 +291,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "narrated",
-    plays: "phases, conditions and journal written as in the product; refused Pods and bad logs",
+    plays: "phases, conditions and journal written as in the product; bad logs",
     narrated: true,
     from: "AwaitingApproval",
     budgets: { approve: 1, log: 1 },

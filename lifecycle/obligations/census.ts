@@ -47,11 +47,11 @@ export function scratchKey(engine: string, serverMajor: number): string {
   return `${normalizeEngine(engine) ?? engine}-${serverMajor}`;
 }
 
-/** What is wrong where the server's major version is known and no scratch image is of it. */
-export function majorRefusal(c: Context): Refusal | undefined {
+/** What is wrong where the server's major version is known and no scratch image is of it. @param engine of whoever reads it */
+export function majorRefusal(c: Context, engine: string): Refusal | undefined {
   const major = c.status.target?.serverMajor;
   if (major === undefined) return undefined;
-  const key = scratchKey(c.spec.target.engine, major);
+  const key = scratchKey(engine, major);
   if (c.view.configuration.scratchImages[key] !== undefined) return undefined;
   return {
     reason: "UnsupportedServerVersion",
@@ -142,7 +142,7 @@ function blockedByRealm(c: Context): Move | undefined {
 
 /** A server nothing here can compare with: Blocked, and its version is read again at the interval. */
 function blockedByMajor(c: Context): Move | undefined {
-  const refusal = c.spec.dev === undefined ? majorRefusal(c) : undefined;
+  const refusal = c.spec.dev === undefined ? majorRefusal(c, c.spec.target.engine) : undefined;
   if (refusal === undefined) return undefined;
   const cause = { at: "blocked", ...refusal } as const;
   const readAt = c.status.target?.lastObservedAt;

@@ -128,7 +128,9 @@ function restoredHold(c: Context, record: ApplyRecord): Move | undefined {
 
 /** A server nothing here can compare with: its version is forgotten, and learned again at the interval. */
 function unsupportedServer(c: Context, record: ApplyRecord): Move | undefined {
-  const refusal = record.observation?.dev === undefined ? majorRefusal(c) : undefined;
+  // The record reads its own target, whatever the spec names by now.
+  const engine = record.target?.engine ?? c.spec.target.engine;
+  const refusal = record.observation?.dev === undefined ? majorRefusal(c, engine) : undefined;
   if (refusal === undefined) return undefined;
   const sentence = `${refusal.sentence} An unsettled Apply waits for it; once it is known what that did, kubectl ptah settle ends it.`;
   return patch(c, "8/version", {
