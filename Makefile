@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BUN := node_modules/.bin/bun
 SAY := tools/say
 
-.PHONY: help setup check unit explore cases e2e build test demo bench generate cluster-up cluster-down cluster-status lab clean
+.PHONY: help setup check unit explore cases e2e build test demo bench generate cluster-up cluster-down cluster-status lab lab-database clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -57,6 +57,10 @@ cluster-status: setup
 ## lab              the cluster with this tree's operator installed, left running
 lab: setup build
 	@$(BUN) e2e/lab/main.ts
+
+## lab-database     a PostgreSQL server in the lab (NAMESPACE=shop NAME=storefront MAJOR=15|17)
+lab-database: setup
+	@$(BUN) e2e/lab/postgres.ts $(or $(NAMESPACE),default) $(or $(NAME),postgres) $(or $(MAJOR),15)
 
 ## e2e              scenarios on a real cluster with real databases
 e2e: setup build

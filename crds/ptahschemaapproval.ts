@@ -20,6 +20,7 @@ export const PTAH_SCHEMA_APPROVAL: CustomKind = {
     { name: "Plan", type: "string", jsonPath: ".spec.planRef.name", description: "The plan that is approved." },
     { name: "Approver", type: "string", jsonPath: ".spec.approver.username", description: "Who approved." },
     conditionColumn("Accepted", "Accepted", "Whether it approves the plan that stands."),
+    conditionColumn("Consumed", "Consumed", "Whether one dispatch has spent it."),
     conditionColumn("Stale", "Stale", "Whether its plan no longer stands."),
   ),
 };

@@ -6,6 +6,8 @@ export const limits = {
   waitMs: 15 * 60_000,
   /** Between two looks while waiting. */
   pollMs: 1_000,
+  /** What holds a Pod or a realm may pass by itself; after this long a person is told. */
+  heldMs: 10_000,
   /** Looks in a row that may fail before waiting is given up. */
   failedLooksMax: 10,
   /** Attempts of a conditional annotation patch that meets other writers. */

@@ -174,7 +174,7 @@ describe("kubectl ptah schema", () => {
     const ran = await run(waitingWorld(), ["schema", "orders"]);
     expect(ran.stdout).toContain("Phase:          AwaitingApproval\n");
     expect(ran.stdout).toContain("Ready:          False (AwaitingApproval)\n");
-    expect(ran.stdout).toContain("Who acts:       approver\nNext:           kubectl ptah approve orders\n");
+    expect(ran.stdout).toContain("Who acts:       approver\nNext:           kubectl ptah approve orders -n shop\n");
   });
 
   test("has a versioned JSON form", async () => {

@@ -5,6 +5,7 @@ import { explainReason } from "../crds/reasons.ts";
 import { type Custom, custom } from "../kube/index.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { nextOf } from "./next.ts";
 import { readSchema, type Session } from "./session.ts";
 import { type Colors, field, instant, span, table, visible } from "./text.ts";
 
@@ -40,7 +41,7 @@ function schemaLines(schema: Schema, colors: Colors): string[] {
     ...field("Applied", appliedOf(schema)),
     ...field("Unsettled", unsettledOf(schema)),
     ...conditionLines(schema),
-    ...nextLines(ready, metadata.name),
+    ...nextLines(ready, metadata),
   ];
 }
 
@@ -100,10 +101,10 @@ function conditionLines(schema: Schema): string[] {
 }
 
 /** The next command, from the table of reasons. */
-function nextLines(ready: Condition | undefined, name: string): string[] {
+function nextLines(ready: Condition | undefined, at: Schema["metadata"]): string[] {
   const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
   if (entry === undefined) return [];
-  return ["", ...field("Who acts", entry.who), ...field("Next", entry.next.replaceAll("NAME", name))];
+  return ["", ...field("Who acts", entry.who), ...field("Next", nextOf(entry.reason, at))];
 }
 
 function jsonOf(schema: Schema): string {

@@ -14,6 +14,7 @@ const EPOCH = `v1-${"3".repeat(32)}`;
 const IMAGE = `registry.example/ptah@${digest("8")}`;
 const NAMESPACE = "shop";
 const API = "/apis/operator.ptah.run/v1alpha1/namespaces/shop/";
+const CORE = `/api/v1/namespaces/${NAMESPACE}/`;
 
 export interface Stored {
   readonly metadata: { name: string; uid: string; annotations?: Record<string, string>; [more: string]: unknown };
@@ -178,8 +179,9 @@ export class World {
   answer(request: SeenRequest): Response {
     const forced = this.before(request);
     if (forced !== undefined) return forced;
-    if (!request.path.startsWith(API)) return refusal(404, "NotFound");
-    const [plural = "", name] = request.path.slice(API.length).split("/");
+    const group = [API, CORE].find((prefix) => request.path.startsWith(prefix));
+    if (group === undefined) return refusal(404, "NotFound");
+    const [plural = "", name] = request.path.slice(group.length).split("/");
     if (request.method === "POST") return this.#create(plural, JSON.parse(request.body));
     if (name === undefined) return json({ metadata: { resourceVersion: "1" }, items: this.all(plural) });
     const found = this.#objects.get(`${plural}/${name}`);

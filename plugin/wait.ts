@@ -1,12 +1,13 @@
 /** Waiting by looking again: bounded, with a line on standard error for every change of phase. */
 import { SCHEMA_PHASES, type SchemaPhase } from "../crds/index.ts";
 import type { PtahSchema } from "../crds/ptahschema.ts";
-import { explainReason } from "../crds/reasons.ts";
 import { type Custom, isKubeError } from "../kube/index.ts";
 import { EXIT, type ExitCode, failed, usage } from "./failure.ts";
 import { limits } from "./limits.ts";
+import { nextOf } from "./next.ts";
 import { conditionOf } from "./schemaview.ts";
 import { readSchema, type Session } from "./session.ts";
+import { isResolved } from "./source.ts";
 import { span, visible } from "./text.ts";
 
 type Schema = Custom<PtahSchema>;
@@ -35,9 +36,23 @@ export function stuckMessage(schema: Schema): string {
   const ready = conditionOf(schema, "Ready");
   const phase = schema.status?.phase ?? "unset";
   if (ready === undefined) return `${schema.metadata.name} is ${phase}`;
-  const next = explainReason(ready.reason).reason?.next.replaceAll("NAME", schema.metadata.name);
+  const next = nextOf(ready.reason, schema.metadata);
   const message = visible(ready.message).replaceAll("\n", " ");
   return `${schema.metadata.name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
+}
+
+/** Reasons for which a person has to act although the operator goes on trying by itself. */
+const HELD_REASONS: ReadonlySet<string> = new Set([
+  "PodCannotStart",
+  "PodAdmissionRefused",
+  "RealmConflict",
+  "RealmNotAuthorized",
+]);
+
+/** Held up by something that only a person mends. */
+function isHeld(schema: Schema): boolean {
+  const current = schema.status?.observedGeneration === schema.metadata.generation;
+  return current && HELD_REASONS.has(conditionOf(schema, "Ready")?.reason ?? "");
 }
 
 const NEEDS_SOMEBODY: readonly (SchemaPhase | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
@@ -124,8 +139,17 @@ export async function waitFor(
   timeoutMs: number,
 ): Promise<ExitCode> {
   const wanted = phase === undefined ? undefined : phaseNamed(phase);
-  const judge = (schema: Schema): Verdict => {
-    if (wanted === undefined) return restVerdict(schema);
+  let heldSinceMs: number | undefined;
+  const judge = async (schema: Schema): Promise<Verdict> => {
+    if (wanted === undefined) {
+      const nowMs = session.io.monotonicMs();
+      heldSinceMs = isHeld(schema) ? (heldSinceMs ?? nowMs) : undefined;
+      if (heldSinceMs !== undefined && nowMs - heldSinceMs >= limits.heldMs) {
+        return { state: "stopped", message: stuckMessage(schema) };
+      }
+      const verdict = restVerdict(schema);
+      return verdict.state === "going" || (await isResolved(session, schema)) ? verdict : GOING;
+    }
     const { status, metadata } = schema;
     const there = status?.phase === wanted && status.observedGeneration === metadata.generation;
     return there ? { state: "done", message: `${metadata.name} is ${wanted}` } : GOING;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { contentDigest, sourceManifest } from "../crds/fingerprints.ts";
 import { refusal } from "../kube/testing.ts";
 import { digest, planDocument, run, type World, waitingWorld } from "./testing.ts";
 
@@ -210,11 +211,51 @@ describe("kubectl ptah wait", () => {
     expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
   });
 
+  test("is not content with a verdict about files that were edited since", async () => {
+    const world = waitingWorld();
+    const file = { "orders.sql": "CREATE TABLE orders (id bigint);" };
+    world.put("configmaps", { metadata: { name: "orders", uid: "cm-uid" }, data: file });
+    const resolved = (content: string) => ({
+      kind: "ConfigMap",
+      identity: "cm-uid",
+      contentDigest: content,
+      digest: content,
+      requestedReference: "ConfigMap/orders",
+      resolvedAt: "2026-01-01T00:00:00Z",
+    });
+    const synced = { phase: "InSync", observedGeneration: 2, conditions: [ready("InSync", "True")] };
+    world.status({ ...synced, source: resolved(digest("2")) });
+    const files = [{ path: "orders.sql", bytes: Buffer.from(file["orders.sql"]) }];
+    const source = resolved(contentDigest(sourceManifest(files)));
+    let looks = 0;
+    const ran = await run(world, ["wait", "orders"], {
+      onSleep: () => {
+        looks += 1;
+        if (looks === 3) world.status({ source });
+      },
+    });
+    expect([ran.code, looks]).toEqual([0, 3]);
+  });
+
+  test("tells a person who has to provide something, and does not sit until its time is over", async () => {
+    const world = waitingWorld();
+    world.status({
+      phase: "Observing",
+      observedGeneration: 2,
+      conditions: [ready("PodCannotStart")],
+      activeOperation: undefined,
+      cycle: { next: "Plan", startedAt: "2026-01-01T00:00:00Z", generation: 2 },
+    });
+    const ran = await run(world, ["wait", "orders"]);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("orders is Observing (PodCannotStart)");
+  });
+
   test("stops where only a person moves it on, and says how", async () => {
     const ran = await run(waitingWorld(), ["wait", "schema/orders"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain(
-      "orders is AwaitingApproval (AwaitingApproval): a plan waits Next: kubectl ptah approve orders",
+      "orders is AwaitingApproval (AwaitingApproval): a plan waits Next: kubectl ptah approve orders -n shop",
     );
   });
 

@@ -8,4 +8,6 @@ if (namespace === undefined || (major !== "15" && major !== "17")) {
   process.exit(2);
 }
 const database = await startDatabase(await openLab(), { namespace, name, major: Number(major) as PostgresMajor });
-process.stdout.write(`PostgreSQL ${major}: Service ${name}, URL in Secret ${database.secret} (key url)\n`);
+process.stdout.write(`PostgreSQL ${major}: Service ${name}, URL in Secret ${database.secret} (key url). To look inside:
+  kubectl exec -it -n ${namespace} ${name} -- psql -h /data/run -U postgres -d app
+`);

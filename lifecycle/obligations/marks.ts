@@ -45,9 +45,11 @@ function markApproval(c: Context, approval: ApprovalFacts): Move | undefined {
 /** Accepted=False and Stale=True, kept beside Consumed; undefined where the approval says so already. */
 export function markStale(c: Context, rule: RuleId, approval: ApprovalFacts, reason: string): Move | undefined {
   const sentence =
-    reason === "ExecutionBindingChanged"
-      ? "An execution component changed; the plan this approval names was retired. Approve the new plan."
-      : "The approved plan no longer matches the current database state. Approve the plan that stands, if there is one.";
+    approval.status.consumedBy !== undefined
+      ? "Spent by one dispatch. The approved plan no longer matches the current database state, and nothing is left to do with it."
+      : reason === "ExecutionBindingChanged"
+        ? "An execution component changed; the plan this approval names was retired. Approve the new plan."
+        : "The approved plan no longer matches the current database state. Approve the plan that stands, if there is one.";
   const said = approval.status.conditions?.find((condition) => condition.type === "Stale");
   if (said?.status === "True") return undefined;
   return writeMarks(c, rule, approval, [
@@ -69,7 +71,8 @@ function writeMarks(c: Context, rule: RuleId, approval: ApprovalFacts, lines: re
     resourceVersion,
     status,
     metrics: [{ metric: "approvals_total", outcome: stale ? "stale" : "accepted" }],
-    ...(stale
+    // An approval that was spent goes stale as it should: that is nobody's warning.
+    ...(stale && approval.status.consumedBy === undefined
       ? {
           events: [
             {
