@@ -162,7 +162,10 @@ export function errorOfThrown(thrown: unknown, isWrite: boolean, timedOut: boole
   if (aborted) return new KubeError({ code: "Aborted", committed }, "the call was given up because its caller stopped");
   if (timedOut)
     return new KubeError({ code: "Timeout", committed }, "the API server did not answer in time", { cause: thrown });
-  return new KubeError({ code: "Unavailable", committed }, `the API server could not be reached: ${text.trim()}`, {
+  // The code alone: the runtime's sentence repeats it and advises on browsers.
+  const code = thrown instanceof Error ? (thrown as { code?: unknown }).code : undefined;
+  const why = typeof code === "string" ? code : text.trim();
+  return new KubeError({ code: "Unavailable", committed }, `the API server could not be reached: ${why}`, {
     cause: thrown,
   });
 }

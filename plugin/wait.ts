@@ -37,7 +37,9 @@ export function stuckMessage(schema: Schema): string {
   const phase = schema.status?.phase ?? "unset";
   if (ready === undefined) return `${schema.metadata.name} is ${phase}`;
   const next = nextOf(ready.reason, schema.metadata);
-  const message = visible(ready.message).replaceAll("\n", " ");
+  const message = visible(ready.message)
+    .replaceAll("\n", " ")
+    .replace(/([^.!?])$/, "$1.");
   return `${schema.metadata.name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
 }
 
