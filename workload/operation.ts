@@ -110,7 +110,7 @@ export interface OperationSpec {
     readonly runnerImage: string;
   };
   readonly execution: ExecutionShape;
-  /** Job and Pod deadline: a read's spec value, an Apply's seconds from claim start to execution-not-after. */
+  /** Job and Pod deadline: the spec's value; an Apply's is the one its Lease was taken for. */
   readonly activeDeadlineSeconds: number;
   readonly terminationGracePeriodSeconds: number;
   readonly target: {
