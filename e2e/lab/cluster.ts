@@ -9,7 +9,8 @@ export async function ensureCluster(): Promise<void> {
   await provideImages(cluster, progress);
 }
 
+/** Ends the whole cluster, and the API server alone that some scenarios started beside it. */
 export async function removeCluster(): Promise<void> {
-  const cluster = await openCluster({ progress: createProgress() });
-  await cluster.down();
+  const progress = createProgress();
+  for (const apiOnly of [false, true]) await (await openCluster({ progress, apiOnly })).down();
 }
