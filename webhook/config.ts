@@ -1,4 +1,4 @@
-import { STATE_VERSION_HERE } from "./reviews/contract.ts";
+import { CONTROLLER_STATE_VERSION } from "../lifecycle/limits.ts";
 
 /** What an operator administrator configures; the same for every replica. */
 export interface WebhookConfig {
@@ -24,5 +24,5 @@ export const DEFAULTS = {
     "system:kube-controller-manager",
   ],
   alwaysGroups: ["system:masters"],
-  stateVersion: STATE_VERSION_HERE,
+  stateVersion: CONTROLLER_STATE_VERSION,
 } as const;

@@ -2,9 +2,6 @@ import * as v from "valibot";
 import { annotation } from "../../crds/names.ts";
 import type { ReviewedObject } from "../review.ts";
 
-/** The version of the stored-state contract this build reads; the manager writes the same. */
-export const STATE_VERSION_HERE = 1;
-
 const version = v.optional(v.fallback(v.number(), 0), 0);
 const Stored = v.object({
   spec: v.fallback(v.object({ controllerStateVersion: version }), { controllerStateVersion: 0 }),
