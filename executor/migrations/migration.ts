@@ -16,9 +16,9 @@ export type TransactionMode = "file" | "none";
 export interface Directives {
   /** `-- +ptah no_transaction` or `-- atlas:txmode none`. */
   readonly noTransaction: boolean;
-  /** `-- +ptah lock_timeout=…`: how long a statement waits for a lock; 0 waits for ever. */
+  /** `-- +ptah lock_timeout=…`: how long a statement waits for a lock; above zero. */
   readonly lockTimeoutMs?: number;
-  /** `-- +ptah statement_timeout=…`: how long a statement may run; 0 is without end. */
+  /** `-- +ptah statement_timeout=…`: how long a statement may run; above zero. */
   readonly statementTimeoutMs?: number;
   /** `-- atlas:txmode file|none` where the header says it; it may not contradict `no_transaction`. */
   readonly transactionMode?: TransactionMode;
@@ -28,7 +28,7 @@ export interface Directives {
 export interface MigrationFile {
   /** Path within the directory, `/` between its parts. */
   readonly path: string;
-  /** The file's whole text, byte order mark included where it has one; its UTF-8 form is the file's bytes. */
+  /** The file's whole text, byte order mark included where it has one; empty where the bytes are not UTF-8 (see `refusal`). */
   readonly text: string;
 }
 
@@ -48,12 +48,15 @@ export interface Migration {
   readonly checkpoint: boolean;
   /** Hex SHA-256 of the up file's bytes, as the history row of a clean run holds it. */
   readonly checksum: string;
-  /** Directives of the up file. */
+  /** Directives of the up file's header. */
   readonly directives: Directives;
-  /** Directives of the down file. */
-  readonly downDirectives: Directives;
   /** How the up file runs where the run itself is in mode `file` (runs in mode `none` run everything without one). */
   readonly transactionMode: TransactionMode;
+  /**
+   * Why the up file cannot be run here (a directive that is not carried out, bytes that are no text …). It matters only where the
+   * version is to be run: what another executor applied long ago is still read, because nobody can edit it any more.
+   */
+  readonly refusal?: MigrationRefusal;
 }
 
 /** One statement of a migration file. */
