@@ -103,6 +103,15 @@ describe("the definitions", () => {
     expect(open).toEqual([]);
   });
 
+  test("kubectl get ptah lists what people read, without fingerprints", () => {
+    const listed = KINDS.filter((kind) =>
+      JSON.stringify(customResourceDefinition(kind)).includes('"categories":["ptah"]'),
+    );
+    expect(listed.map((kind) => kind.kind)).not.toContain("PtahSchemaPlanChunk");
+    const narrow = listed.flatMap((kind) => kind.columns.filter((column) => column.wide === undefined));
+    expect(narrow.filter((column) => /fingerprint|digest/i.test(column.jsonPath))).toEqual([]);
+  });
+
   test("a spec that is immutable says so, a mutable one does not", () => {
     const immutable = KINDS.filter((kind) =>
       JSON.stringify(customResourceDefinition(kind)).includes("self == oldSelf"),
@@ -161,6 +170,19 @@ describe("reasons", () => {
   test("whoever has to act is told more than to wait", () => {
     const idle = REASONS.filter((entry) => entry.who !== "nobody" && entry.next.startsWith("Nothing to do"));
     expect(idle.map((entry) => entry.reason)).toEqual([]);
+  });
+
+  test("what is settled is not told to be waited for", () => {
+    const settled = [
+      "SnapshotTaken",
+      "SupportedEngine",
+      "Observed",
+      "NotRequired",
+      "CurrentPlan",
+      "InSync",
+      "NoChanges",
+    ];
+    for (const word of settled) expect(explainReason(word).reason?.next).not.toContain("kubectl ptah wait");
   });
 
   test("a word is found whatever its case, among conditions and Events", () => {

@@ -64,7 +64,7 @@ export function customResourceDefinition(kind: CustomKind): Json {
         plural: kind.plural,
         singular: kind.kind.toLowerCase(),
         shortNames: [kind.shortName],
-        categories: ["ptah"],
+        ...(kind.unlisted ? {} : { categories: ["ptah"] }),
       },
       versions: [
         {

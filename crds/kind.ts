@@ -26,6 +26,8 @@ export interface CustomKind {
   /** Rules at the root, where metadata.name may be read. */
   readonly rules?: readonly CelRule[];
   readonly columns: readonly PrinterColumn[];
+  /** Left out of `kubectl get ptah`: a part of another object that nobody reads for itself. */
+  readonly unlisted?: true;
 }
 
 const AGE: PrinterColumn = {

@@ -27,7 +27,7 @@ export const PTAH_SCHEMA: CustomKind = {
       wide: true,
     },
     conditionColumn("Drift", "DriftDetected", "Whether the database differs from what is declared."),
-    conditionColumn("Approval", "ApprovalRequired", "Whether a plan waits for a person."),
+    conditionColumn("Needs Approval", "ApprovalRequired", "Whether a plan waits for a person."),
     conditionColumn("In Sync", "InSync", "Whether a fresh read proved that nothing is left to change."),
     conditionColumn("Ready", "Ready", "Whether the database is as declared and nothing is owed."),
   ),

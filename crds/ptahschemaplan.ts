@@ -17,7 +17,6 @@ export const PTAH_SCHEMA_PLAN: CustomKind = {
   status: SchemaPlanStatus,
   columns: columns(
     { name: "Schema", type: "string", jsonPath: ".spec.schemaRef.name", description: "The PtahSchema it is for." },
-    { name: "Fingerprint", type: "string", jsonPath: ".spec.fingerprint", description: "What an approval names." },
     { name: "Statements", type: "integer", jsonPath: ".spec.statementCount", description: "Number of statements." },
     { name: "Destructive", type: "boolean", jsonPath: ".spec.destructive", description: "Whether it may lose data." },
     {
@@ -25,6 +24,13 @@ export const PTAH_SCHEMA_PLAN: CustomKind = {
       type: "string",
       jsonPath: ".spec.privilegeChanges",
       description: "Kinds of privilege changes.",
+    },
+    {
+      name: "Fingerprint",
+      type: "string",
+      jsonPath: ".spec.fingerprint",
+      description: "What an approval names.",
+      wide: true,
     },
   ),
 };
@@ -45,6 +51,7 @@ export const PTAH_SCHEMA_PLAN_CHUNK: CustomKind = {
     jsonPath: '.metadata.ownerReferences[?(@.kind=="PtahSchemaPlan")].name',
     description: "The plan it belongs to.",
   }),
+  unlisted: true,
 };
 
 export const PtahSchemaPlanChunk = statelessObject(PTAH_SCHEMA_PLAN_CHUNK, PtahSchemaPlanChunkSpec);

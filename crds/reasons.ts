@@ -18,6 +18,8 @@ export interface Reason {
 }
 
 const WAIT = "Nothing to do; kubectl ptah wait schema/NAME returns when it is over.";
+/** Of what is settled: there is nothing to wait for. */
+const NOTHING = "Nothing to do.";
 const LOOK = "kubectl ptah schema NAME";
 const PLAN = "kubectl ptah plan NAME";
 const REFRESH = "kubectl ptah refresh schema/NAME --wait";
@@ -34,9 +36,15 @@ const r = <const Word extends string>(
 ): Reason & { readonly reason: Word } => ({ reason, conditions, meaning, who, next });
 
 const SOURCE_REASONS = [
-  r("SnapshotTaken", ["ArtifactResolved=True"], "The ConfigMap's files are copied into an immutable snapshot."),
-  r("CommitResolved", ["ArtifactResolved=True"], "The Git ref is resolved to a commit."),
-  r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest."),
+  r(
+    "SnapshotTaken",
+    ["ArtifactResolved=True"],
+    "The ConfigMap's files are copied into an immutable snapshot.",
+    "nobody",
+    NOTHING,
+  ),
+  r("CommitResolved", ["ArtifactResolved=True"], "The Git ref is resolved to a commit.", "nobody", NOTHING),
+  r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest.", "nobody", NOTHING),
   r(
     "SourceNotFound",
     ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
@@ -80,7 +88,13 @@ const SOURCE_REASONS = [
     "author",
     EVENTS,
   ),
-  r("RefreshSuspended", ["ArtifactResolved=Unknown"], "The source is not read again while the resource is suspended."),
+  r(
+    "RefreshSuspended",
+    ["ArtifactResolved=Unknown"],
+    "The source is not read again while the resource is suspended.",
+    "author",
+    EDIT,
+  ),
   r(
     "SourceFreshnessUnknown",
     ["PlanReady=Unknown", "InSync=Unknown"],
@@ -101,7 +115,13 @@ const SOURCE_REASONS = [
     "author",
     "Publish an artifact the policy accepts, or have its owner publish another policy.",
   ),
-  r("PolicySatisfied", ["ArtifactVerified=True"], "The artifact's type and the verification policy's checks passed."),
+  r(
+    "PolicySatisfied",
+    ["ArtifactVerified=True"],
+    "The artifact's type and the verification policy's checks passed.",
+    "nobody",
+    NOTHING,
+  ),
   r(
     "PolicyChanged",
     ["ArtifactVerified=False", "PlanReady=False"],
@@ -111,7 +131,7 @@ const SOURCE_REASONS = [
 ];
 
 const SUPPORT_REASONS = [
-  r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs."),
+  r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs.", "nobody", NOTHING),
   r(
     "UnsupportedEngine",
     ["EngineSupported=False", "Ready=False", "Stalled=True", "PlanReady=False", "DatabaseReachable=Unknown"],
@@ -136,21 +156,21 @@ const SUPPORT_REASONS = [
   r(
     "RealmConflict",
     ["Ready=False", "Stalled=True", "Applying=False"],
-    "Another resource declares the same database and not all of them declare that they share it.",
+    "Another resource names the same database realm (coordinationKey or realmRef) and not all of them declare that they share it.",
     "author",
-    "Set target.sharedRealm on every resource of the database, or remove or suspend the other one.",
+    "Set spec.target.sharedRealm on every resource of the realm, or remove or suspend the other one.",
   ),
   r(
     "RealmNotAuthorized",
     ["Ready=False", "Stalled=True", "Applying=False"],
-    "The database realm does not admit this resource.",
+    "The PtahRealm that spec.target.realmRef names does not admit this resource.",
     "operator administrator",
-    "Ask the administrator of the realm to list this namespace, or use a coordinationKey.",
+    "Ask the administrator of the realm to list this namespace, or name the realm by spec.target.coordinationKey.",
   ),
 ];
 
 const READ_REASONS = [
-  r("Observed", ["DatabaseReachable=True"], "The database was read."),
+  r("Observed", ["DatabaseReachable=True"], "The database was read.", "nobody", NOTHING),
   r("ScopedPlanPending", ["InSync=Unknown"], "The database was read; the plan that proves it is being computed."),
   r(
     "ScopedChanges",
@@ -165,7 +185,7 @@ const READ_REASONS = [
     ["InSync=True", "Ready=True"],
     "A fresh read proved that the database is as declared.",
     "nobody",
-    "Nothing to do.",
+    NOTHING,
   ),
   r(
     "ConvergedAfterUnknownOutcome",
@@ -174,13 +194,7 @@ const READ_REASONS = [
     "nobody",
     "Nothing to do; kubectl ptah journal schema/NAME shows the Apply.",
   ),
-  r(
-    "NoChanges",
-    ["PlanReady=False"],
-    "There is no plan because nothing is left to change.",
-    "nobody",
-    "Nothing to do.",
-  ),
+  r("NoChanges", ["PlanReady=False"], "There is no plan because nothing is left to change.", "nobody", NOTHING),
   r("StaleObservation", ["PlanReady=False"], "The database has to be read again before planning."),
   r("InputsChanged", ["Ready=False"], "A result was discarded because what it was computed from has moved."),
   r("DesiredStateChanged", ["InSync=False", "Ready=False"], "What is declared changed; the database is read again."),
@@ -209,7 +223,7 @@ const READ_REASONS = [
     "author",
     EVENTS,
   ),
-  r("Succeeded", ["ReconciliationFailed=False"], "An operation succeeded after a failure.", "nobody", "Nothing to do."),
+  r("Succeeded", ["ReconciliationFailed=False"], "An operation succeeded after a failure.", "nobody", NOTHING),
   r(
     "ConfigurationError",
     ["ReconciliationFailed=True", "Ready=False"],
@@ -271,8 +285,8 @@ const PLAN_REASONS = [
     "approver",
     "kubectl ptah plan NAME shows what keeps coming back; approve it, or correct the declaration.",
   ),
-  r("NotRequired", ["ApprovalRequired=False"], "Policy asks for no separate approval."),
-  r("Satisfied", ["ApprovalRequired=False"], "The approval passed its final check."),
+  r("NotRequired", ["ApprovalRequired=False"], "Policy asks for no separate approval.", "nobody", NOTHING),
+  r("Satisfied", ["ApprovalRequired=False"], "The approval passed its final check.", "nobody", NOTHING),
   r("ApplyPending", ["Ready=False"], "The plan is allowed and about to be applied."),
   r(
     "ApplyDisabled",
@@ -361,13 +375,13 @@ const APPLY_REASONS = [
     "database administrator",
     "A fresh read settles it; where that cannot be, kubectl ptah settle NAME.",
   ),
-  r("Active", ["Suspended=False"], "The resource is active.", "nobody", "Nothing to do."),
+  r("Active", ["Suspended=False"], "The resource is active.", "nobody", NOTHING),
   r("Requested", ["Suspended=True"], "spec.suspend asks for it.", "author", EDIT),
   r("Suspended", ["Ready=False"], "No new operation starts while spec.suspend is true.", "author", EDIT),
 ];
 
 const APPROVAL_REASONS = [
-  r("CurrentPlan", ["Accepted=True", "Stale=False"], "The approval is for the plan that stands."),
+  r("CurrentPlan", ["Accepted=True", "Stale=False"], "The approval is for the plan that stands.", "nobody", NOTHING),
   r(
     "PlanNoLongerCurrent",
     ["Accepted=False", "Stale=True"],
@@ -375,7 +389,13 @@ const APPROVAL_REASONS = [
     "approver",
     "If a new plan waits: kubectl ptah approve NAME.",
   ),
-  r("SupersededApproval", ["Accepted=False", "Stale=True"], "Another approval of the same plan was used."),
+  r(
+    "SupersededApproval",
+    ["Accepted=False", "Stale=True"],
+    "Another approval of the same plan was used.",
+    "nobody",
+    NOTHING,
+  ),
   r("DispatchCommitted", ["Consumed=True"], "One dispatch spent the approval.", "nobody", LOOK),
 ];
 
@@ -413,14 +433,14 @@ const e = <const Word extends string>(
 const ALL_EVENTS = [
   e("AdmissionSnapshotRefreshed", "Normal", "A claim that started nothing yet took up a new Pod envelope."),
   e("ApplyOutcomeUnknown", "Warning", "An Apply ended without proof of what it did; a fresh read follows."),
-  e("ApprovalAccepted", "Normal", "An approval was accepted."),
+  e("ApprovalAccepted", "Normal", "An approval was accepted.", LOOK),
   e("ApprovalRequired", "Normal", "A plan waits for a person.", APPROVE),
   e("ApprovalRevoked", "Warning", "An approval became invalid before anything was started.", APPROVE),
   e("ApprovalStale", "Warning", "An approval no longer matches the plan that stands.", APPROVE, "PtahSchemaApproval"),
   e("ArtifactVerificationRefused", "Warning", "The verification policy refused the artifact.", EDIT),
   e("ExecutionBindingChanged", "Warning", "An execution component changed; plans of the old one are retired."),
   e("LeaseContinuityLost", "Warning", "The realm's Lease was not held without a gap; a result was dropped."),
-  e("OperationCompleted", "Normal", "An operation's result was accepted."),
+  e("OperationCompleted", "Normal", "An operation's result was accepted.", LOOK),
   e("OperationFailed", "Warning", "An operation failed.", LOOK),
   e("OperationStarted", "Normal", "An operation's Job was created."),
   e("PlanStale", "Warning", "A plan went stale before it ran."),
@@ -443,7 +463,7 @@ const ALL_EVENTS = [
     "The runner image speaks another protocol.",
     "Set --runner-image to the image of this manager.",
   ),
-  e("Settled", "Normal", "A person settled the record of an Apply."),
+  e("Settled", "Normal", "A person settled the record of an Apply.", LOOK),
   e("TargetLockReleaseOwed", "Warning", "A Lease could not be given back; it is tried again."),
   e("VerificationPolicyInvalidated", "Warning", "The verification policy stopped matching."),
 ];

@@ -13,15 +13,15 @@ export const DatabaseTargetSpec = v.pipe(
   v.object({
     engine: req("Database engine, for example PostgreSQL.", DatabaseEngine),
     coordinationKey: opt(
-      "Names the database for the lock between resources of this namespace. Not a secret; exactly one of this and realmRef.",
+      "Names the database realm (one physical database, one change at a time) within this namespace. Not a secret.",
       CoordinationKey,
     ),
     realmRef: opt(
-      "Names a cluster-wide PtahRealm, for a database that several namespaces share.",
+      "Names the database realm by a cluster-wide PtahRealm, for several namespaces. Exactly one of this and coordinationKey.",
       v.object({ name: req("Name of the PtahRealm.", RealmName) }),
     ),
     sharedRealm: def(
-      "Declares that this resource owns only a part of the database; every resource on it has to say so.",
+      "Declares that this resource owns only a part of the database realm; every resource of the realm has to say so.",
       v.boolean(),
       false,
     ),

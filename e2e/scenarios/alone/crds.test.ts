@@ -179,13 +179,11 @@ describe("the definitions on an API server", () => {
     expect(patch.stderr).toContain("spec is immutable");
   });
 
-  test("kubectl explains a field and lists every kind of ours by one word", async () => {
+  test("kubectl explains a field and lists every kind that people read by one word", async () => {
     expect(await kubectl(target, ["explain", "ptahschema.spec.policy.protectedTables"])).toContain("no override");
     const listed = await kubectl(target, ["api-resources", "--categories=ptah", "-o", "name"]);
     expect(listed.trim().split("\n").sort()).toEqual(
-      ["ptahschemaapprovals", "ptahschemaplanchunks", "ptahschemaplans", "ptahschemas"].map(
-        (plural) => `${plural}.operator.ptah.run`,
-      ),
+      ["ptahschemaapprovals", "ptahschemaplans", "ptahschemas"].map((plural) => `${plural}.operator.ptah.run`),
     );
   });
 });
