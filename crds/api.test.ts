@@ -1,13 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { compareBytewise } from "./canonical.ts";
-import { CONDITION_TYPES } from "./conditions.ts";
+import { explainCode } from "./codes.ts";
+import { CONDITION_TYPES, explainCondition } from "./conditions.ts";
 import { customResourceDefinition, rootSchema } from "./definition.ts";
 import { engineSupported, normalizeEngine, sourceSupported } from "./engine.ts";
 import { KINDS, parsePtahSchema } from "./fields.ts";
 import { kube, opt, req } from "./meta.ts";
+import { explainPhase } from "./phases.ts";
 import { EVENT_REASONS, explainReason, REASONS } from "./reasons.ts";
 import { declaredSource, SourceSpec } from "./source.ts";
+import { SCHEMA_PHASES } from "./status/index.ts";
 import { type Structural, structural } from "./structural.ts";
 
 const object = (spec: object, more: object = {}) => ({
@@ -170,6 +173,16 @@ describe("reasons", () => {
   test("whoever has to act is told more than to wait", () => {
     const idle = REASONS.filter((entry) => entry.who !== "nobody" && entry.next.startsWith("Nothing to do"));
     expect(idle.map((entry) => entry.reason)).toEqual([]);
+  });
+
+  test("every phase, condition type and code has its entry", () => {
+    expect(SCHEMA_PHASES.filter((phase) => explainPhase(phase) === undefined)).toEqual([]);
+    expect(explainPhase("insync")?.meaning).toContain("fresh read");
+    expect(explainCondition("stalled")?.whenTrue).toStartWith("Blocked");
+    expect(explainCode("plan_refused")?.next).toContain("file and line");
+    expect(explainCode("stale-plan")?.code).toBe("stale_plan");
+    expect(explainCode("unmanaged_kind")?.who).toBe("author");
+    expect(explainCode("nonsense")).toBeUndefined();
   });
 
   test("what is settled is not told to be waited for", () => {

@@ -156,3 +156,8 @@ export const CONDITION_TYPES = [
 ] as const satisfies readonly ConditionType[];
 
 export type ConditionTypeName = (typeof CONDITION_TYPES)[number]["type"];
+
+/** The condition type a word names, whatever its case. */
+export function explainCondition(word: string): ConditionType | undefined {
+  return CONDITION_TYPES.find((entry) => entry.type.toLowerCase() === word.toLowerCase());
+}

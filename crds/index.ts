@@ -1,5 +1,6 @@
 /** The API: kinds, specs, statuses, names and digests. */
 export * from "./canonical.ts";
+export * from "./codes.ts";
 export * from "./common.ts";
 export * from "./conditions.ts";
 export * from "./duration.ts";
@@ -9,6 +10,7 @@ export * from "./fields.ts";
 export * from "./fingerprints.ts";
 export type * from "./kind.ts";
 export * from "./names.ts";
+export * from "./phases.ts";
 export * from "./ptahschema.ts";
 export * from "./ptahschemaapproval.ts";
 export * from "./ptahschemaplan.ts";

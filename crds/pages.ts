@@ -1,8 +1,11 @@
 /** The generated pages: the field reference and the reasons. */
+
+import { OPERATION_CODES } from "./codes.ts";
 import { GROUP, VERSION } from "./common.ts";
 import { CONDITION_TYPES } from "./conditions.ts";
 import { rootSchema } from "./definition.ts";
 import type { CustomKind } from "./kind.ts";
+import { PHASES } from "./phases.ts";
 import { EVENT_REASONS, REASONS } from "./reasons.ts";
 import type { Structural } from "./structural.ts";
 
@@ -97,13 +100,22 @@ function rulesOf(path: string, schema: Structural): string[] {
   return [...own.map((rule) => `\`${path}\`: ${String(rule.message)}`), ...inner];
 }
 
-/** docs/reasons.md: conditions, reasons and Events. */
+/** docs/reasons.md: phases, conditions, reasons, codes and Events. */
 export function reasonPage(): string {
   return `${NOTE}
-# Conditions, reasons and Events
+# Phases, conditions, reasons, codes and Events
 
-\`kubectl ptah explain <reason>\` prints one entry. Types, statuses and reasons are stable; messages are not. \`NAME\`
+\`kubectl ptah explain <word>\` prints one entry. Types, statuses, reasons and codes are stable; messages are not. \`NAME\`
 stands for the resource.
+
+## Phases
+
+A phase is for people; conditions say the same to programs.
+
+${table(
+  ["Phase", "Meaning", "Who acts", "Next"],
+  PHASES.map((entry) => [entry.phase, entry.meaning, entry.who, entry.next]),
+)}
 
 ## Condition types
 
@@ -124,6 +136,16 @@ ${table(
 ${table(
   ["Reason", "On", "Meaning", "Who acts", "Next"],
   REASONS.map((entry) => [`\`${entry.reason}\``, entry.conditions.join(", "), entry.meaning, entry.who, entry.next]),
+)}
+
+## Codes
+
+What an operation ended with, as messages name it. The executor's own refusals are in
+[refused-postgresql.md](refused-postgresql.md); \`kubectl ptah explain\` knows them too.
+
+${table(
+  ["Code", "Meaning", "Who acts", "Next"],
+  OPERATION_CODES.map((entry) => [`\`${entry.code}\``, entry.meaning, entry.who, entry.next]),
 )}
 
 ## Events

@@ -1,56 +1,140 @@
-/** `kubectl ptah explain`: what a reason means and what to do, from the table the documentation is made of. */
-import { EVENT_REASONS, explainReason, REASONS } from "../crds/reasons.ts";
+/** `kubectl ptah explain`: what a word of the operator means and what to do, from the tables the documentation is made of. */
+import {
+  CONDITION_TYPES,
+  type ConditionType,
+  EXECUTOR_REFUSALS,
+  explainCode,
+  explainCondition,
+  explainPhase,
+  OPERATION_CODES,
+  type OperationCode,
+  PHASES,
+  type Phase,
+} from "../crds/index.ts";
+import { EVENT_REASONS, type EventReason, explainReason, REASONS, type Reason } from "../crds/reasons.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { field } from "./text.ts";
+import { field, table } from "./text.ts";
 
 const SUGGESTIONS_MAX = 5;
 
-/** Prints one reason, or all of them by name. @throws Failure (nothing stored) for a word that is none */
+/** Everything one word may name; a word like Suspended is a phase, a condition type and a reason. */
+interface Explained {
+  readonly phase?: Phase;
+  readonly condition?: ConditionType;
+  readonly reason?: Reason;
+  readonly event?: EventReason;
+  readonly code?: OperationCode;
+}
+
+/** Prints what one word means, or every word with its meaning. @throws Failure (nothing stored) for a word that is none */
 export function explain(io: Io, word: string | undefined, output: "text" | "json"): ExitCode {
   if (word === undefined) {
-    const all = output === "json" ? json({ reasons: REASONS, events: EVENT_REASONS }) : list();
-    io.stdout(all);
+    io.stdout(output === "json" ? json(everything()) : list());
     return EXIT.printed;
   }
   const { reason, event } = explainReason(word);
-  if (reason === undefined && event === undefined) throw nothingStored(`no reason is called ${word}${like(word)}`);
-  const lines = [
+  const found: Explained = {
+    phase: explainPhase(word),
+    condition: explainCondition(word),
+    reason,
+    event,
+    code: explainCode(word),
+  };
+  const parts = Object.values(found).some((entry) => entry !== undefined) ? partsOf(found) : [];
+  if (parts.length === 0) throw nothingStored(`nothing is called ${word}${like(word)}`);
+  io.stdout(output === "json" ? json(found) : `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`);
+  return EXIT.printed;
+}
+
+function partsOf({ phase, condition, reason, event, code }: Explained): string[][] {
+  return [
+    ...(phase === undefined ? [] : [[...field("Phase", phase.phase), ...acting(phase)]]),
+    ...(condition === undefined ? [] : [conditionLines(condition)]),
     ...(reason === undefined
       ? []
-      : [
-          ...field("Reason", reason.reason),
-          ...field("Conditions", reason.conditions.join(", ")),
-          ...field("Meaning", reason.meaning),
-          ...field("Who acts", reason.who),
-          ...field("Next", reason.next),
-        ]),
+      : [[...field("Reason", reason.reason), ...field("Conditions", reason.conditions.join(", ")), ...acting(reason)]]),
+    ...(code === undefined ? [] : [[...field("Code", code.code), ...acting(code)]]),
     ...(event === undefined
       ? []
       : [
-          ...field("Event", `${event.reason} (${event.type}, on ${event.on})`),
-          ...field("When", event.when),
-          ...(reason === undefined ? field("Next", event.next) : []),
+          [
+            ...field("Event", `${event.reason} (${event.type}, on ${event.on})`),
+            ...field("When", event.when),
+            ...(reason === undefined ? field("Next", event.next) : []),
+          ],
         ]),
   ];
-  io.stdout(output === "json" ? json({ reason, event }) : `${lines.join("\n")}\n`);
-  return EXIT.printed;
+}
+
+const acting = (entry: { readonly meaning: string; readonly who: string; readonly next: string }): string[] => [
+  ...field("Meaning", entry.meaning),
+  ...field("Who acts", entry.who),
+  ...field("Next", entry.next),
+];
+
+function conditionLines(condition: ConditionType): string[] {
+  const wanted = { positive: "True", negative: "False or absent", neutral: "either" }[condition.polarity];
+  return [
+    ...field("Condition", `${condition.type} (on ${condition.on.join(", ")})`),
+    ...field("Wanted", wanted),
+    ...field("True", condition.whenTrue),
+    ...field("False", condition.whenFalse),
+    ...field("Absent", condition.whenAbsent),
+  ];
 }
 
 const json = (content: object): string =>
   `${JSON.stringify({ version: 1, kind: "Explanation", ...content }, undefined, 2)}\n`;
 
+const everything = () => ({
+  phases: PHASES,
+  conditions: CONDITION_TYPES,
+  reasons: REASONS,
+  codes: OPERATION_CODES,
+  refusals: EXECUTOR_REFUSALS.map(([code, meaning]) => ({ code, meaning })),
+  events: EVENT_REASONS,
+});
+
 function list(): string {
-  const width = Math.max(...REASONS.map((reason) => reason.reason.length)) + 2;
-  return REASONS.map((reason) => `${reason.reason.padEnd(width)}${reason.meaning}\n`).join("");
+  const section = (title: string, rows: readonly (readonly string[])[]): string[] => [`${title}:`, ...table(rows), ""];
+  return [
+    ...section(
+      "Phases",
+      PHASES.map((entry) => [`  ${entry.phase}`, entry.meaning]),
+    ),
+    ...section(
+      "Condition types",
+      CONDITION_TYPES.map((entry) => [`  ${entry.type}`, entry.whenTrue]),
+    ),
+    ...section(
+      "Reasons",
+      REASONS.map((entry) => [`  ${entry.reason}`, entry.meaning]),
+    ),
+    ...section("Codes", [
+      ...OPERATION_CODES.map((entry) => [`  ${entry.code}`, entry.meaning]),
+      ...EXECUTOR_REFUSALS.map(([code, meaning]) => [`  ${code}`, meaning]),
+    ]),
+    ...section(
+      "Events",
+      EVENT_REASONS.map((entry) => [`  ${entry.reason}`, entry.when]),
+    ),
+  ].join("\n");
 }
 
-/** Reasons that share the word's beginning or contain it. */
+/** Words that share a part with this one. */
 function like(word: string): string {
   const part = word.toLowerCase();
-  const names = [...new Set([...REASONS, ...EVENT_REASONS].map((entry) => entry.reason))];
-  const near = names.filter((name) => name.toLowerCase().includes(part) || part.includes(name.toLowerCase()));
+  const words = [
+    ...PHASES.map((entry) => entry.phase),
+    ...CONDITION_TYPES.map((entry) => entry.type),
+    ...[...REASONS, ...EVENT_REASONS].map((entry) => entry.reason),
+    ...OPERATION_CODES.map((entry) => entry.code),
+  ];
+  const near = [...new Set(words)].filter((name) => {
+    return name.toLowerCase().includes(part) || part.includes(name.toLowerCase());
+  });
   return near.length === 0
-    ? "; kubectl ptah explain lists them"
+    ? "; kubectl ptah explain lists every word"
     : `; did you mean ${near.slice(0, SUGGESTIONS_MAX).join(", ")}?`;
 }

@@ -232,6 +232,31 @@ describe("kubectl ptah journal", () => {
   });
 });
 
+describe("kubectl ptah explain", () => {
+  const explained = async (word: string) => (await run(waitingWorld(), ["explain", word])).stdout;
+
+  test("knows phases, condition types, reasons, codes and Events, each from its table", async () => {
+    expect(await explained("blocked")).toContain("Phase:          Blocked\nMeaning:        Nothing changes until");
+    expect(await explained("Stalled")).toContain("Condition:      Stalled (on PtahSchema");
+    expect(await explained("Reconciling")).toContain("Wanted:         either\n");
+    expect(await explained("plan_refused")).toContain("Next:           Change what the message names: file and line");
+    expect(await explained("unmanaged_kind")).toContain("Code:           unmanaged_kind\n");
+    const both = await explained("Suspended");
+    for (const part of ["Phase:", "Condition:", "Reason:"]) expect(both).toContain(part);
+    expect(await explained("ReadRequested")).toContain("Event:          ReadRequested (Normal, on PtahSchema)");
+  });
+
+  test("lists every word, and suggests one where it knows none", async () => {
+    const all = await run(waitingWorld(), ["explain"]);
+    for (const word of ["AwaitingApproval", "Stalled", "plan_refused", "not_managed", "Settled"]) {
+      expect(all.stdout).toContain(`\n  ${word} `);
+    }
+    const none = await run(waitingWorld(), ["explain", "Approval"]);
+    expect([none.code, none.stdout]).toEqual([3, ""]);
+    expect(none.stderr).toContain("did you mean AwaitingApproval");
+  });
+});
+
 describe("usage", () => {
   test.each([
     [[], "Usage: kubectl-ptah COMMAND"],

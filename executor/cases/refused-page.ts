@@ -1,53 +1,10 @@
+import { EXECUTOR_REFUSALS } from "../../crds/codes.ts";
 import { CLUSTER, NOT_DECLARATIONS, UNMANAGED, UNMANAGED_DEFINITIONS } from "../postgres/statements.ts";
 
 export interface RefusedCase {
   readonly name: string;
   readonly code: string;
 }
-
-/** Refusals of a plan or of the desired schema, and who does what about them. */
-const CODES: readonly (readonly [code: string, meaning: string])[] = [
-  [
-    "invalid_schema",
-    "A file does not parse, or the server refuses a statement; file and line are named. Correct the file.",
-  ],
-  ["unsupported_schema_format", "A file is not SQL (HCL, YAML, JSON). Write plain DDL."],
-  ["not_a_declaration", "A statement does something instead of declaring something; file and line are named."],
-  ["cluster_statement", "A statement concerns the whole cluster (roles, databases, tablespaces), not one database."],
-  ["unmanaged_kind", "A statement makes a kind of object this version does not manage."],
-  [
-    "credential_in_schema",
-    "A password stands in the schema. Everybody who may read the schema could read it; set it by hand.",
-  ],
-  ["role_missing", "The schema names a role the target does not have. Roles are made by whoever runs the cluster."],
-  ["extension_unavailable", "The scratch server's image cannot install an extension the schema names."],
-  ["scratch_missing", "Planning needs a scratch server of the target's major version."],
-  ["scratch_version_mismatch", "The scratch server is of another major version than the target."],
-  ["server_version_changed", "The target is of another major version than this run was prepared for."],
-  [
-    "needs_written_migration",
-    "The differ knows that PostgreSQL cannot make this change in place (the base type of a domain in use).",
-  ],
-  [
-    "plan_fails_on_clone",
-    "The server refuses a statement of the plan on a clone of the target's structure; position and SQLSTATE are named.",
-  ],
-  [
-    "clone_not_reproduced",
-    "The target's structure cannot be rebuilt on the scratch server, so nothing could be proven there.",
-  ],
-  ["not_managed", "After the plan something would still differ; it is named. It is in no kind this version manages."],
-  ["plan_not_stable", "Planning again after the plan would find more to do."],
-  ["protected-table", "The plan would change a table of spec.policy.protectedTables."],
-  ["invalid_exclude", "An exclude selector cannot be honoured; it is named."],
-  [
-    "transaction_mode",
-    "transactionMode all cannot hold: a statement must be committed before the next (a new enum value).",
-  ],
-  ["lock_timeout", "Another schema change holds the database's lock."],
-  ["lock_not_exclusive", "The URL leads through a transaction pooler, where a lock protects nothing."],
-  ["stale-plan", "The database is no longer what the plan was made from."],
-];
 
 const list = (values: Readonly<Record<string, string>>): string =>
   [...new Set(Object.values(values))]
@@ -68,7 +25,7 @@ only the second sees and nothing here can plan ends as \`not_managed\`.
 
 | code | meaning |
 | --- | --- |
-${CODES.map(([code, meaning]) => `| \`${code}\` | ${meaning} |`).join("\n")}
+${EXECUTOR_REFUSALS.map(([code, meaning]) => `| \`${code}\` | ${meaning} |`).join("\n")}
 
 ## Statements that are no declaration
 

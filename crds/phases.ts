@@ -1,0 +1,45 @@
+/** What the phases mean, for people. `kubectl ptah explain <phase>` and docs/reasons.md are this table; no decision reads a phase. */
+import type { Actor } from "./reasons.ts";
+
+export interface Phase {
+  readonly phase: string;
+  readonly meaning: string;
+  readonly who: Actor;
+  readonly next: string;
+}
+
+const WAIT = "Nothing to do; kubectl ptah wait NAME returns when somebody has to act or nothing is left.";
+const WHY = "kubectl ptah schema NAME shows the reason and the next command.";
+
+const p = (phase: string, meaning: string, who: Actor = "nobody", next: string = WAIT): Phase => ({
+  phase,
+  meaning,
+  who,
+  next,
+});
+
+export const PHASES: readonly Phase[] = [
+  p("Pending", "Nothing of this declaration has been read yet, or everything is read anew."),
+  p("Resolving", "The source is being resolved to its content."),
+  p("Verifying", "The source's artifact is being verified."),
+  p("Observing", "The database is being read."),
+  p("Planning", "The change is being computed and proven on a throwaway copy of the structure."),
+  p("ReadyToApply", "A plan stands and policy lets it run without an approval; or spec.policy.apply is Never."),
+  p(
+    "AwaitingApproval",
+    "A plan waits for a person's approval of exactly that plan.",
+    "approver",
+    "kubectl ptah plan NAME, then kubectl ptah approve NAME",
+  ),
+  p("Blocked", "Nothing changes until somebody changes an input; the condition Stalled says which.", "author", WHY),
+  p("Applying", "The plan is being applied by its one Job."),
+  p("VerifyingConvergence", "The Apply ended; a fresh read has to prove what it did."),
+  p("InSync", "A fresh read proved that the database is as declared.", "nobody", "Nothing to do."),
+  p("Suspended", "spec.suspend keeps new operations from starting.", "author", "Set spec.suspend to false to go on."),
+  p("Failed", "The last operation failed; it is tried again after spec.execution.failureRetryInterval.", "author", WHY),
+];
+
+/** The phase a word names, whatever its case. */
+export function explainPhase(word: string): Phase | undefined {
+  return PHASES.find((entry) => entry.phase.toLowerCase() === word.toLowerCase());
+}
