@@ -37,6 +37,7 @@ export const annotation = {
   admissionSnapshotDigest: `${GROUP}/admission-snapshot-digest`,
   planFingerprint: `${GROUP}/plan-fingerprint`,
   planContentDigest: `${GROUP}/plan-content-digest`,
+  sequenceDigest: `${GROUP}/sequence-digest`,
   /** The mirror: what a status-less restore needs to know of an attempt that may have written. */
   unsettledApply: `${GROUP}/unsettled-apply`,
   settledApply: `${GROUP}/settled-apply`,

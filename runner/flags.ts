@@ -10,14 +10,14 @@ export type Mode =
   | { readonly kind: "snapshot" }
   | {
       readonly kind: "operation";
-      readonly operation: WireOperation;
+      readonly operation: (typeof OPERATIONS)[number];
       readonly ptahBinary: string;
       readonly resultBytesMax: number;
       readonly planBytesMax: number;
       readonly terminationLog: string;
     };
 
-const OPERATIONS: readonly WireOperation[] = ["observe", "plan", "apply"];
+const OPERATIONS = ["observe", "plan", "apply"] as const satisfies readonly WireOperation[];
 const VALUE_FLAGS = ["operation", "ptah-binary", "max-result-bytes", "max-plan-bytes", "termination-log", "install-to"];
 
 /** Reads the command line (reference, runner modes). @throws UsageError */

@@ -1,5 +1,5 @@
 import { PATHS } from "../workload/environment.ts";
-import type { OperationResult, WireOperation } from "../workload/result.ts";
+import type { OperationResult } from "../workload/result.ts";
 import { apply } from "./apply.ts";
 import { type Env, readBindings, readOperationID, speaksOurProtocol } from "./bindings.ts";
 import { createSupervisor, type Supervisor } from "./child.ts";
@@ -16,7 +16,7 @@ import { copySnapshot } from "./snapshot-copy.ts";
 const OK = 0;
 const USAGE_ERROR = 2;
 
-const BODIES: Readonly<Record<WireOperation, Body>> = { observe, plan, apply };
+const BODIES: Readonly<Record<Extract<Mode, { kind: "operation" }>["operation"], Body>> = { observe, plan, apply };
 
 /**
  * The runner inside an operation Pod.

@@ -2,7 +2,7 @@ import { OPERATION_CONTAINER } from "../crds/names.ts";
 import { ENV, PATHS } from "./environment.ts";
 import type { Container, EnvVar, JsonObject, VolumeMount } from "./kubernetes.ts";
 import { PLAN_SIZE_BYTES_MAX } from "./limits.ts";
-import type { OperationSpec, Scratch, SourceSnapshot } from "./operation.ts";
+import { type OperationSpec, type Scratch, type SourceSnapshot, type Work, wireOperation } from "./operation.ts";
 import { canonicalResources } from "./resources.ts";
 
 /** uid, gid and fsGroup of everything that runs our own binary. */
@@ -45,7 +45,7 @@ interface ContainerParts {
 }
 
 /** One container under the restricted Pod security standard; every default the API server would add is written out. */
-function container(spec: OperationSpec, parts: ContainerParts): Container {
+function container(spec: OperationSpec<Work>, parts: ContainerParts): Container {
   return {
     name: parts.name,
     image: parts.image,
@@ -67,7 +67,7 @@ const sortedEnv = (env: readonly EnvVar[]): EnvVar[] =>
   [...env].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
 /** Copies the runner into a volume, where the executor comes from another image. */
-export function installRunner(spec: OperationSpec): Container {
+export function installRunner(spec: OperationSpec<Work>): Container {
   return container(spec, {
     name: "install-runner",
     image: spec.manager.runnerImage,
@@ -77,8 +77,8 @@ export function installRunner(spec: OperationSpec): Container {
   });
 }
 
-/** Re-hashes the mounted snapshot against the bound digest and copies its files; holds no database URL. */
-export function copySource(spec: OperationSpec, source: SourceSnapshot): Container {
+/** Re-hashes the mounted snapshot against the bound digest and copies its files to a directory; holds no database URL. */
+export function copySource(spec: OperationSpec<Work>, source: SourceSnapshot, directory: string): Container {
   return container(spec, {
     name: "copy-source",
     image: spec.manager.runnerImage,
@@ -87,7 +87,7 @@ export function copySource(spec: OperationSpec, source: SourceSnapshot): Contain
     env: [
       { name: ENV.snapshotDirectory, value: PATHS.snapshot },
       { name: ENV.sourceContentDigest, value: source.contentDigest },
-      { name: ENV.sourceDirectory, value: PATHS.source },
+      { name: ENV.sourceDirectory, value: directory },
     ],
     mounts: [
       { name: VOLUME.snapshot, mountPath: PATHS.snapshot, readOnly: true },
@@ -115,7 +115,7 @@ export const SCRATCH_SCRIPT = [
 export const SCRATCH_URL = `postgres://ptah@localhost/postgres?host=${PATHS.scratch}`;
 
 /** The throwaway server of the target's engine and major, as a native sidecar without any secret. */
-export function scratchServer(spec: OperationSpec, scratch: Extract<Scratch, { kind: "Server" }>): Container {
+export function scratchServer(spec: OperationSpec<Work>, scratch: Extract<Scratch, { kind: "Server" }>): Container {
   return container(spec, {
     name: "scratch",
     image: scratch.image,
@@ -129,7 +129,7 @@ export function scratchServer(spec: OperationSpec, scratch: Extract<Scratch, { k
 
 /** The container that runs the runner and, below it, the executor. The only one that may hold a database URL. */
 export function operationContainer(
-  spec: OperationSpec,
+  spec: OperationSpec<Work>,
   env: readonly EnvVar[],
   mounts: readonly VolumeMount[],
 ): Container {
@@ -148,7 +148,7 @@ export function operationContainer(
       "--max-plan-bytes",
       limit,
       "--operation",
-      spec.work.type.toLowerCase(),
+      wireOperation(spec.work),
     ],
     env,
     mounts,
@@ -157,6 +157,6 @@ export function operationContainer(
 }
 
 /** Whether the executor comes from another image than the runner, so that the runner has to be copied in. */
-export function usesOwnExecutorImage(spec: OperationSpec): boolean {
+export function usesOwnExecutorImage(spec: OperationSpec<Work>): boolean {
   return spec.binding.executorImage !== spec.manager.runnerImage;
 }

@@ -30,6 +30,13 @@ export const ENV = {
   snapshotDirectory: "PTAH_SNAPSHOT_DIR",
   sourceDirectory: "PTAH_SOURCE_DIR",
   versionOnly: "PTAH_VERSION_ONLY",
+  migrationsDirectory: "PTAH_MIGRATIONS_DIR",
+  expectedSequence: "PTAH_EXPECTED_MIGRATION_SEQUENCE",
+  expectedSequenceDigest: "PTAH_EXPECTED_MIGRATION_SEQUENCE_DIGEST",
+  expectedHistoryFingerprint: "PTAH_EXPECTED_MIGRATION_HISTORY_FINGERPRINT",
+  migrationTransactionMode: "PTAH_TRANSACTION_MODE",
+  /** Not `lockTimeout`: that one is how long a migration's statements wait for locks. */
+  migrationLockTimeout: "PTAH_MIGRATION_LOCK_TIMEOUT",
 } as const;
 
 /** Variables whose value is a credential: never in argv, never in output. */
@@ -42,6 +49,7 @@ export const PATHS = {
   installedRunner: "/runner/ptah",
   work: "/work",
   source: "/source",
+  migrations: "/source/migrations",
   snapshot: "/snapshot",
   plan: "/plan",
   scratch: "/scratch",

@@ -12,8 +12,17 @@ import {
 import { csvRecord } from "./csv.ts";
 import { ENV, PATHS } from "./environment.ts";
 import type { EnvVar, Job, JsonObject, PodSpec, PodTemplate, VolumeMount } from "./kubernetes.ts";
-import { ACTIVE_DEADLINE_SECONDS_MAX } from "./limits.ts";
-import type { ApplyWork, OperationSpec, PlanWork, Scratch, SourceSnapshot } from "./operation.ts";
+import { ACTIVE_DEADLINE_SECONDS_MAX, MIGRATION_APPLY_GRACE_SECONDS } from "./limits.ts";
+import type {
+  ApplyWork,
+  MigrationApplyWork,
+  OperationSpec,
+  PlanWork,
+  Scratch,
+  SourceSnapshot,
+  Work,
+} from "./operation.ts";
+import { encodeSequence } from "./sequence.ts";
 
 /** File mode 0440 as the API writes it. */
 const READ_ONLY_MODE = 288;
@@ -22,7 +31,7 @@ const READ_ONLY_MODE = 288;
  * The Job of one operation (reference, runner contract 1.6). Every field the API server would default is written out, so
  * that the Job read back can be compared with what was built; nothing in it depends on a clock or on chance.
  */
-export function buildJob(spec: OperationSpec): Job {
+export function buildJob(spec: OperationSpec<Work>): Job {
   const template = buildTemplate(spec);
   return {
     apiVersion: "batch/v1",
@@ -58,37 +67,39 @@ export function buildJob(spec: OperationSpec): Job {
 }
 
 /** The Pod template of one operation; its digest is what the admission snapshot binds. */
-export function buildTemplate(spec: OperationSpec): PodTemplate {
+export function buildTemplate(spec: OperationSpec<Work>): PodTemplate {
   return { metadata: { labels: labelsOf(spec), annotations: annotationsOf(spec) }, spec: podSpec(spec) };
 }
 
-const deadline = (spec: OperationSpec): number => Math.min(spec.activeDeadlineSeconds, ACTIVE_DEADLINE_SECONDS_MAX);
+const isMigration = (work: Work): boolean => work.type === "History" || isMigrationApply(work);
+const isMigrationApply = (work: Work): work is MigrationApplyWork =>
+  work.type === "Apply" && work.family === "migration";
 
-function labelsOf(spec: OperationSpec): Record<string, string> {
+/** A migration Apply has time beyond its child's own deadline, to tell how the run ended. */
+function deadline({ work, activeDeadlineSeconds }: OperationSpec<Work>): number {
+  const grace = isMigrationApply(work) ? MIGRATION_APPLY_GRACE_SECONDS : 0;
+  return Math.min(activeDeadlineSeconds + grace, ACTIVE_DEADLINE_SECONDS_MAX);
+}
+
+function labelsOf(spec: OperationSpec<Work>): Record<string, string> {
   return {
     ...spec.execution.podMetadata?.labels,
-    [label.component]: component.schema,
+    [label.component]: isMigration(spec.work) ? component.migration : component.schema,
     [label.managedBy]: MANAGED_BY,
     [label.operation]: spec.work.type.toLowerCase(),
     [label.operationId]: operationIdLabel(spec.operationID),
-    [label.schema]: spec.resource.name,
+    [isMigration(spec.work) ? label.migration : label.schema]: spec.resource.name,
   };
 }
 
-function annotationsOf(spec: OperationSpec): Record<string, string> {
+function annotationsOf(spec: OperationSpec<Work>): Record<string, string> {
   const { work, binding, manager } = spec;
   return {
     ...spec.execution.podMetadata?.annotations,
     ...(spec.admissionSnapshotDigest === undefined
       ? {}
       : { [annotation.admissionSnapshotDigest]: spec.admissionSnapshotDigest }),
-    ...(work.type === "Apply"
-      ? {
-          [annotation.planContentDigest]: work.plan.contentDigest,
-          [annotation.planFingerprint]: work.plan.fingerprint,
-          [annotation.safeToEvict]: "false",
-        }
-      : {}),
+    ...(work.type === "Apply" ? applyAnnotations(work) : {}),
     [annotation.controllerImage]: manager.controllerImage,
     [annotation.controllerRevision]: manager.controllerRevision,
     [annotation.controllerStateVersion]: String(binding.controllerStateVersion),
@@ -99,13 +110,21 @@ function annotationsOf(spec: OperationSpec): Record<string, string> {
   };
 }
 
-function podSpec(spec: OperationSpec): PodSpec {
+const applyAnnotations = (work: ApplyWork | MigrationApplyWork): Record<string, string> => ({
+  ...(work.family === "migration"
+    ? { [annotation.sequenceDigest]: work.plan.sequenceDigest }
+    : { [annotation.planContentDigest]: work.plan.contentDigest }),
+  [annotation.planFingerprint]: work.plan.fingerprint,
+  [annotation.safeToEvict]: "false",
+});
+
+function podSpec(spec: OperationSpec<Work>): PodSpec {
   const { execution } = spec;
   const parts = partsOf(spec);
   const initContainers = [
     ...(parts.scratch === undefined ? [] : [scratchServer(spec, parts.scratch)]),
     ...(usesOwnExecutorImage(spec) ? [installRunner(spec)] : []),
-    ...(parts.source === undefined ? [] : [copySource(spec, parts.source)]),
+    ...(parts.source === undefined ? [] : [copySource(spec, parts.source, sourceDirectory(spec.work))]),
   ];
   return {
     restartPolicy: "Never",
@@ -139,9 +158,12 @@ function podSpec(spec: OperationSpec): PodSpec {
 }
 
 /** The ServiceAccount a template names; its snapshot is taken of the same one. */
-export function serviceAccountOf(spec: OperationSpec): string {
+export function serviceAccountOf(spec: OperationSpec<Work>): string {
   return spec.execution.serviceAccountName ?? "default";
 }
+
+/** Where the operation finds its source's files. */
+const sourceDirectory = (work: Work): string => (isMigration(work) ? PATHS.migrations : PATHS.source);
 
 const isEmpty = (map: Readonly<Record<string, string>> | undefined): boolean =>
   map === undefined || Object.keys(map).length === 0;
@@ -157,8 +179,9 @@ interface Parts {
   readonly chunks: readonly string[];
 }
 
-function partsOf(spec: OperationSpec): Parts {
+function partsOf(spec: OperationSpec<Work>): Parts {
   const { work } = spec;
+  if (work.type === "History" || isMigrationApply(work)) return { source: work.source, chunks: [] };
   if (work.type === "Apply") return { chunks: work.plan.chunkConfigMaps };
   if (work.desired === undefined) return { chunks: [] };
   const { source, scratch } = work.desired;
@@ -170,13 +193,13 @@ const secret = (name: string, from: { name: string; key: string }): EnvVar => ({
   valueFrom: { secretKeyRef: { name: from.name, key: from.key } },
 });
 
-function environmentOf(spec: OperationSpec): EnvVar[] {
+function environmentOf(spec: OperationSpec<Work>): EnvVar[] {
   const { target, work } = spec;
   const values: Record<string, string> = {
     [ENV.connectTimeout]: spec.connectTimeout,
     [ENV.coordinationDigest]: target.coordinationDigest,
     [ENV.expectedEngine]: target.engine,
-    [ENV.lockTimeout]: spec.lockTimeout,
+    [isMigration(work) ? ENV.migrationLockTimeout : ENV.lockTimeout]: spec.lockTimeout,
     [ENV.operationID]: spec.operationID,
     [ENV.protocolVersion]: String(spec.binding.runnerProtocolVersion),
     [ENV.terminationGraceSeconds]: String(spec.terminationGracePeriodSeconds),
@@ -186,7 +209,8 @@ function environmentOf(spec: OperationSpec): EnvVar[] {
     ...workEnvironment(work),
   };
   const plain: EnvVar[] = Object.entries(values).map(([name, value]) => ({ name, value }));
-  const dev = work.type !== "Apply" && work.desired?.scratch.kind === "URL" ? work.desired.scratch : undefined;
+  const desired = work.type === "Observe" || work.type === "Plan" ? work.desired : undefined;
+  const dev = desired?.scratch.kind === "URL" ? desired.scratch : undefined;
   return [
     ...plain,
     secret(ENV.databaseURL, target.urlFrom),
@@ -194,7 +218,7 @@ function environmentOf(spec: OperationSpec): EnvVar[] {
   ];
 }
 
-function workEnvironment(work: OperationSpec["work"]): Record<string, string> {
+function workEnvironment(work: Work): Record<string, string> {
   switch (work.type) {
     case "Observe":
       return {
@@ -209,8 +233,16 @@ function workEnvironment(work: OperationSpec["work"]): Record<string, string> {
         ...(work.exclude.length === 0 ? {} : { [ENV.exclude]: csvRecord(work.exclude) }),
         ...(work.protectedTables.length === 0 ? {} : { [ENV.protectedTables]: csvRecord(work.protectedTables) }),
       };
+    case "History":
+      return { [ENV.migrationsDirectory]: PATHS.migrations };
     case "Apply":
-      return applyEnvironment(work);
+      return {
+        [ENV.dispatchNotAfter]: work.dispatchNotAfter,
+        [ENV.executionNotAfter]: work.executionNotAfter,
+        [ENV.expectedCoordinationDigest]: work.expectedCoordinationDigest,
+        [ENV.expectedTargetIdentityDigest]: work.expectedTargetIdentityDigest,
+        ...(work.family === "migration" ? migrationApplyEnvironment(work) : applyEnvironment(work)),
+      };
   }
 }
 
@@ -225,17 +257,23 @@ function desiredEnvironment(desired: PlanWork["desired"]): Record<string, string
 
 function applyEnvironment(work: ApplyWork): Record<string, string> {
   return {
-    [ENV.dispatchNotAfter]: work.dispatchNotAfter,
-    [ENV.executionNotAfter]: work.executionNotAfter,
-    [ENV.expectedCoordinationDigest]: work.expectedCoordinationDigest,
     [ENV.expectedPlanContentDigest]: work.plan.contentDigest,
-    [ENV.expectedTargetIdentityDigest]: work.expectedTargetIdentityDigest,
     [ENV.planDirectory]: PATHS.plan,
     [ENV.transactionMode]: work.transactionMode,
   };
 }
 
-function mountsOf(spec: OperationSpec, parts: Parts): VolumeMount[] {
+function migrationApplyEnvironment({ plan, transactionMode }: MigrationApplyWork): Record<string, string> {
+  return {
+    [ENV.migrationsDirectory]: PATHS.migrations,
+    [ENV.expectedSequence]: encodeSequence(plan.migrations),
+    [ENV.expectedSequenceDigest]: plan.sequenceDigest,
+    [ENV.expectedHistoryFingerprint]: plan.historyFingerprint,
+    ...(transactionMode === undefined ? {} : { [ENV.migrationTransactionMode]: transactionMode }),
+  };
+}
+
+function mountsOf(spec: OperationSpec<Work>, parts: Parts): VolumeMount[] {
   return [
     { name: VOLUME.work, mountPath: PATHS.work },
     ...(usesOwnExecutorImage(spec) ? [{ name: VOLUME.runner, mountPath: PATHS.runnerDirectory, readOnly: true }] : []),
@@ -248,7 +286,7 @@ function mountsOf(spec: OperationSpec, parts: Parts): VolumeMount[] {
   ];
 }
 
-function volumesOf(spec: OperationSpec, parts: Parts): JsonObject[] {
+function volumesOf(spec: OperationSpec<Work>, parts: Parts): JsonObject[] {
   const memory = (name: string, sizeLimit: string): JsonObject => ({ name, emptyDir: { medium: "Memory", sizeLimit } });
   const { caFrom } = spec.target;
   return [

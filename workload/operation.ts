@@ -1,16 +1,17 @@
 import type { JsonObject, ResourceRequirements, Toleration } from "./kubernetes.ts";
+import type { WireOperation } from "./result.ts";
 
 /**
  * Everything one operation's Job is made from, as plain data. The lifecycle fills it from the claim (never from today's
  * spec alone) and `buildJob` turns it into the Job; two equal specs always give byte-equal templates.
  */
 
-/** Operations of the schema family on a ConfigMap source; other families and sources add members. */
-export type OperationType = "Observe" | "Plan" | "Apply";
+/** Operations of both families on a ConfigMap source, named as in a claim; other sources add members. */
+export type OperationType = "Observe" | "Plan" | "History" | "Apply";
 
 export interface ResourceRef {
   readonly apiVersion: string;
-  readonly kind: "PtahSchema";
+  readonly kind: "PtahSchema" | "PtahMigration";
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -72,8 +73,19 @@ export interface PlanWork {
   readonly transactionMode: "all" | "file" | "none";
 }
 
-export interface ApplyWork {
+/** What every Apply's child is fenced by before it starts. */
+interface ApplyFence {
+  readonly expectedCoordinationDigest: string;
+  readonly expectedTargetIdentityDigest: string;
+  /** RFC 3339 instants. */
+  readonly dispatchNotAfter: string;
+  readonly executionNotAfter: string;
+}
+
+export interface ApplyWork extends ApplyFence {
   readonly type: "Apply";
+  /** Absent or `schema`: what tells the two families' Apply apart. */
+  readonly family?: "schema";
   readonly plan: {
     readonly name: string;
     readonly fingerprint: string;
@@ -82,14 +94,44 @@ export interface ApplyWork {
     readonly chunkConfigMaps: readonly string[];
   };
   readonly transactionMode: "all" | "file" | "none";
-  readonly expectedCoordinationDigest: string;
-  readonly expectedTargetIdentityDigest: string;
-  /** RFC 3339 instants. */
-  readonly dispatchNotAfter: string;
-  readonly executionNotAfter: string;
 }
 
-export interface OperationSpec {
+/** Reads the revision table against the migration directory; changes nothing. */
+export interface HistoryWork {
+  readonly type: "History";
+  readonly source: SourceSnapshot;
+}
+
+/** One step of an approved sequence, in the plan's order; what its digest covers. */
+export interface SequencedMigration {
+  readonly version: number;
+  readonly versionKey?: string;
+  readonly checksum: string;
+  readonly checkpoint?: boolean;
+  readonly transactionMode?: "file" | "none";
+}
+
+/** Runs exactly the approved sequence: the child selects its own work, so the selection is bound too. */
+export interface MigrationApplyWork extends ApplyFence {
+  readonly type: "Apply";
+  readonly family: "migration";
+  readonly source: SourceSnapshot;
+  readonly plan: {
+    readonly name: string;
+    readonly fingerprint: string;
+    readonly sequenceDigest: string;
+    readonly historyFingerprint: string;
+    readonly migrations: readonly SequencedMigration[];
+  };
+  /** `spec.policy.transactionMode`; absent leaves each file its own. */
+  readonly transactionMode?: "file" | "none";
+}
+
+export type SchemaWork = ObserveWork | PlanWork | ApplyWork;
+export type MigrationWork = HistoryWork | MigrationApplyWork;
+export type Work = SchemaWork | MigrationWork;
+
+export interface OperationSpec<W extends Work = SchemaWork> {
   readonly resource: ResourceRef;
   readonly operationID: string;
   readonly attempt: number;
@@ -110,19 +152,37 @@ export interface OperationSpec {
     readonly runnerImage: string;
   };
   readonly execution: ExecutionShape;
-  /** Job and Pod deadline: the spec's value; an Apply's is the one its Lease was taken for. */
+  /**
+   * Job and Pod deadline: the spec's value; an Apply's is the one its Lease was taken for. The builder adds the minute that
+   * a migration Apply's Job has beyond its child's deadline.
+   */
   readonly activeDeadlineSeconds: number;
   readonly terminationGracePeriodSeconds: number;
   readonly target: {
-    readonly engine: "PostgreSQL";
+    readonly engine: "PostgreSQL" | "MySQL";
     readonly urlFrom: KeySelector;
     readonly caFrom?: KeySelector;
     readonly coordinationDigest: string;
   };
   /** Go duration strings, as in the resource. */
   readonly connectTimeout: string;
+  /** Wait for the lock of the run: a schema's statement locks, a migration's own lock. */
   readonly lockTimeout: string;
   /** Absent only while the snapshot itself is being resolved from the template. */
   readonly admissionSnapshotDigest?: string;
-  readonly work: ObserveWork | PlanWork | ApplyWork;
+  readonly work: W;
+}
+
+/** The runner's name for an operation: what `--operation` gets and the frame states. */
+export function wireOperation(work: Work): WireOperation {
+  switch (work.type) {
+    case "Observe":
+      return "observe";
+    case "Plan":
+      return "plan";
+    case "History":
+      return "migration-history";
+    case "Apply":
+      return work.family === "migration" ? "migration-apply" : "apply";
+  }
 }

@@ -7,6 +7,14 @@ import {
   REFUSED_NAMES_MAX,
   RUNNER_PROTOCOL_VERSION,
 } from "./limits.ts";
+import {
+  historyProblem,
+  MigrationHistory,
+  MigrationRun,
+  outcomeIsUncertain,
+  outcomeMutates,
+  runProblem,
+} from "./migration.ts";
 
 /**
  * What one operation found, as the runner states it in its frame (reference, runner contract 2.2). Parsed here at the
@@ -56,9 +64,17 @@ const Truncation = v.strictObject({
   stderrBytesDropped: Count,
 });
 
+/** The operations of the wire, in the runner's spelling. */
+export const WIRE_OPERATIONS = ["observe", "plan", "apply", "migration-history", "migration-apply"] as const;
+export type WireOperation = (typeof WIRE_OPERATIONS)[number];
+
+/** Whether an operation's child changes the database. */
+export const isMutating = (operation: WireOperation): boolean =>
+  operation === "apply" || operation === "migration-apply";
+
 const Result = v.strictObject({
   protocolVersion: v.literal(RUNNER_PROTOCOL_VERSION),
-  operation: v.picklist(["observe", "plan", "apply"]),
+  operation: v.picklist(WIRE_OPERATIONS),
   operationId: v.pipe(v.string(), v.minLength(1), v.maxLength(OPERATION_ID_LENGTH_MAX)),
   /** Exit status of the child; -1 when there is none (never started, or ended by a signal). */
   childExitCode: v.pipe(v.number(), v.integer(), v.minValue(-1), v.maxValue(255)),
@@ -82,6 +98,8 @@ const Result = v.strictObject({
   driftFindingsTruncated: v.optional(v.boolean()),
   planContentDigest: v.optional(Digest),
   planOutcome: v.optional(v.picklist(["Changes", "NoChanges"])),
+  migrationHistory: v.optional(MigrationHistory),
+  migrationRun: v.optional(MigrationRun),
   refusal: v.optional(Refusal),
   mutationStarted: v.optional(v.boolean()),
   uncertain: v.optional(v.boolean()),
@@ -91,8 +109,6 @@ const Result = v.strictObject({
 
 /** One operation's result; see `resultProblem` for what holds between its fields. */
 export type OperationResult = Readonly<v.InferOutput<typeof Result>>;
-/** The operations of the wire, in the runner's spelling. */
-export type WireOperation = OperationResult["operation"];
 
 /** What a run that ended in an error says about the database, for messages and decisions. */
 export type ParsedResult =
@@ -120,14 +136,14 @@ const when = (wrong: boolean, problem: string): string | undefined => (wrong ? p
 const RULES: readonly Rule[] = [
   (r) =>
     when(
-      r.error === undefined && r.childExitCode === -1 && r.operation !== "apply",
+      r.error === undefined && r.childExitCode === -1 && !isMutating(r.operation),
       "a success without an exit status",
     ),
   (r) => when(r.error === undefined && r.truncation !== undefined, "a success whose output was truncated"),
   (r) => when(r.error === undefined && !r.childStarted, "a success without a child"),
   (r) => when(!r.childStarted && r.childExitCode !== -1, "an exit status of a child that never started"),
   (r) => when(r.uncertain === true && r.mutationStarted !== true, "uncertain without a started mutation"),
-  (r) => when(r.mutationStarted === true && r.operation !== "apply", "a mutation outside an Apply"),
+  (r) => when(r.mutationStarted === true && !isMutating(r.operation), "a mutation outside an Apply"),
   (r) => when(r.mutationStarted === true && !r.childStarted, "a mutation without a child"),
   (r) => when(r.refusal !== undefined && r.error === undefined, "a refusal without an error"),
   (r) => when(r.error === undefined && r.coordinationDigest === undefined, "a success without its realm digest"),
@@ -136,6 +152,8 @@ const RULES: readonly Rule[] = [
   applyRule,
   planRule,
   observeRule,
+  historyRule,
+  migrationRunRule,
 ];
 
 /** The first rule between fields that a result breaks, or undefined. The runner holds itself to it before it prints. */
@@ -154,6 +172,29 @@ function applyRule(r: OperationResult): string | undefined {
   if (r.error === undefined && r.uncertain === true) return "a successful Apply that is uncertain";
   if (r.error !== undefined && r.uncertain !== true) return "an Apply error after the start that claims certainty";
   return undefined;
+}
+
+function historyRule(r: OperationResult): string | undefined {
+  const { migrationHistory: history } = r;
+  if (r.operation !== "migration-history") return when(history !== undefined, "a history outside its reading");
+  if (r.error !== undefined) return when(history !== undefined, "a failed reading that carries a history");
+  return history === undefined ? "a successful reading without a history" : historyProblem(history);
+}
+
+/** Only a decoded run narrows what a started migration Apply leaves open (reference 2.5). */
+function migrationRunRule(r: OperationResult): string | undefined {
+  const { migrationRun: run } = r;
+  if (r.operation !== "migration-apply") return when(run !== undefined, "a migration run outside a migration Apply");
+  if (!r.childStarted) return when(run !== undefined, "a migration run of a child that never started");
+  const mutates = run === undefined || outcomeMutates(run.outcome);
+  const uncertain = run === undefined || outcomeIsUncertain(run.outcome);
+  if ((r.mutationStarted === true) !== mutates || (r.uncertain === true) !== uncertain) {
+    return "a migration Apply whose flags contradict its run";
+  }
+  if (run === undefined) return when(r.error === undefined, "a successful migration Apply without its run");
+  const succeeded = run.outcome === "applied" || run.outcome === "up-to-date";
+  if (r.error === undefined && !succeeded) return "a successful migration Apply whose run did not succeed";
+  return runProblem(run);
 }
 
 function planRule(r: OperationResult): string | undefined {

@@ -1,18 +1,21 @@
 import * as v from "valibot";
-import { OPERATION_ID_LENGTH_MAX, RUNNER_PROTOCOL_VERSION, SUMMARY_SIZE_BYTES_MAX } from "./limits.ts";
-import type { OperationResult, WireOperation } from "./result.ts";
+import { MIGRATIONS_MAX, OPERATION_ID_LENGTH_MAX, RUNNER_PROTOCOL_VERSION, SUMMARY_SIZE_BYTES_MAX } from "./limits.ts";
+import { type MigrationRun, RUN_OUTCOMES } from "./migration.ts";
+import { type OperationResult, WIRE_OPERATIONS, type WireOperation } from "./result.ts";
 
 /**
  * The termination summary: one bounded line in the container's termination message, written before the frame. It may stand
- * in for a lost frame to say what a run did not do and why; a schema's success is stated by a frame alone.
+ * in for a lost frame to say what a run did not do and why, and for a migration its outcome and range; a schema's success is
+ * stated by a frame alone.
  */
 const MARKER = "PTAH_RUNNER_SUMMARY_V1 ";
 
+const Version = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const Digest = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/));
 
 const Summary = v.strictObject({
   protocolVersion: v.literal(RUNNER_PROTOCOL_VERSION),
-  operation: v.picklist(["observe", "plan", "apply"]),
+  operation: v.picklist(WIRE_OPERATIONS),
   operationId: v.pipe(v.string(), v.minLength(1), v.maxLength(OPERATION_ID_LENGTH_MAX)),
   /** Digest of the frame's payload as printed. */
   frameDigest: Digest,
@@ -22,6 +25,15 @@ const Summary = v.strictObject({
   errorCode: v.optional(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,63}$/))),
   coordinationDigest: v.optional(Digest),
   targetIdentityDigest: v.optional(Digest),
+  /** How a migration's run ended, and the first and last version it committed. */
+  migration: v.optional(
+    v.strictObject({
+      outcome: v.picklist(RUN_OUTCOMES),
+      appliedCount: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MIGRATIONS_MAX)),
+      firstApplied: v.optional(Version),
+      lastApplied: v.optional(Version),
+    }),
+  ),
 });
 export type RunSummary = Readonly<v.InferOutput<typeof Summary>>;
 
@@ -38,9 +50,17 @@ export function encodeSummary(result: OperationResult, frameDigest: string): str
     errorCode: result.error?.code,
     coordinationDigest: result.coordinationDigest,
     targetIdentityDigest: result.targetIdentityDigest,
+    ...(result.migrationRun === undefined ? {} : { migration: runSummary(result.migrationRun) }),
   };
   return `${MARKER}${JSON.stringify(summary)}\n`;
 }
+
+const runSummary = ({ outcome, applied }: MigrationRun): RunSummary["migration"] => ({
+  outcome,
+  appliedCount: applied.length,
+  firstApplied: applied[0],
+  lastApplied: applied.at(-1),
+});
 
 /**
  * The one summary of a termination message, bound to an operation; undefined when there is none that is whole, alone and
