@@ -119,7 +119,14 @@ describe("the definitions", () => {
     const immutable = KINDS.filter((kind) =>
       JSON.stringify(customResourceDefinition(kind)).includes("self == oldSelf"),
     );
-    expect(immutable.map((kind) => kind.kind)).toEqual(["PtahSchemaPlan", "PtahSchemaPlanChunk", "PtahSchemaApproval"]);
+    expect(immutable.map((kind) => kind.kind)).toEqual([
+      "PtahSchemaPlan",
+      "PtahSchemaPlanChunk",
+      "PtahSchemaApproval",
+      "PtahMigrationPlan",
+      "PtahMigrationApproval",
+      "PtahMigrationRunAcknowledgment",
+    ]);
   });
 
   test("an optional field is not required and keeps its bounds", () => {

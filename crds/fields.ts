@@ -1,6 +1,10 @@
 /** The door: objects as the API server sent them become typed values, or an error that names the field. */
 import * as v from "valibot";
 import type { CustomKind } from "./kind.ts";
+import { PTAH_MIGRATION, PtahMigration } from "./ptahmigration.ts";
+import { PTAH_MIGRATION_APPROVAL, PtahMigrationApproval } from "./ptahmigrationapproval.ts";
+import { PTAH_MIGRATION_PLAN, PtahMigrationPlan } from "./ptahmigrationplan.ts";
+import { PTAH_MIGRATION_RUN_ACKNOWLEDGMENT, PtahMigrationRunAcknowledgment } from "./ptahmigrationrunacknowledgment.ts";
 import { PTAH_SCHEMA, PtahSchema } from "./ptahschema.ts";
 import { PTAH_SCHEMA_APPROVAL, PtahSchemaApproval } from "./ptahschemaapproval.ts";
 import { PTAH_SCHEMA_PLAN, PTAH_SCHEMA_PLAN_CHUNK, PtahSchemaPlan, PtahSchemaPlanChunk } from "./ptahschemaplan.ts";
@@ -11,6 +15,10 @@ export const KINDS: readonly CustomKind[] = [
   PTAH_SCHEMA_PLAN,
   PTAH_SCHEMA_PLAN_CHUNK,
   PTAH_SCHEMA_APPROVAL,
+  PTAH_MIGRATION,
+  PTAH_MIGRATION_PLAN,
+  PTAH_MIGRATION_APPROVAL,
+  PTAH_MIGRATION_RUN_ACKNOWLEDGMENT,
 ];
 
 export type Parsed<T> =
@@ -43,3 +51,10 @@ export const parsePtahSchemaPlanChunk = (value: unknown): Parsed<PtahSchemaPlanC
   parseObject(PtahSchemaPlanChunk, value);
 export const parsePtahSchemaApproval = (value: unknown): Parsed<PtahSchemaApproval> =>
   parseObject(PtahSchemaApproval, value);
+export const parsePtahMigration = (value: unknown): Parsed<PtahMigration> => parseObject(PtahMigration, value);
+export const parsePtahMigrationPlan = (value: unknown): Parsed<PtahMigrationPlan> =>
+  parseObject(PtahMigrationPlan, value);
+export const parsePtahMigrationApproval = (value: unknown): Parsed<PtahMigrationApproval> =>
+  parseObject(PtahMigrationApproval, value);
+export const parsePtahMigrationRunAcknowledgment = (value: unknown): Parsed<PtahMigrationRunAcknowledgment> =>
+  parseObject(PtahMigrationRunAcknowledgment, value);

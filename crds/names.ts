@@ -126,6 +126,9 @@ const first24 = (digest: string): string => digest.replace(/^sha256:/, "").slice
 /** Name of a schema plan. @param fingerprint `sha256:…` */
 export const schemaPlanName = (fingerprint: string): string => `ptah-plan-${first24(fingerprint)}`;
 
+/** Name of a migration plan. @param fingerprint `sha256:…` */
+export const migrationPlanName = (fingerprint: string): string => `ptah-mplan-${first24(fingerprint)}`;
+
 /** Name of a plan's chunk, and of its projection. */
 export const chunkName = (planName: string, index: number): string => `${planName}-${String(index).padStart(3, "0")}`;
 

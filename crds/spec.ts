@@ -1,4 +1,4 @@
-/** The specs of the schema family: what an author, the manager and an approver write. */
+/** The specs of the schema family, and what both families' specs share: what an author, the manager and an approver write. */
 import * as v from "valibot";
 import {
   ApplyPolicy,
@@ -52,8 +52,11 @@ export type SchemaPolicy = v.InferOutput<typeof SchemaPolicy>;
 
 export const HISTORY_PLANS_DEFAULT = 5;
 
-/** Compared as numbers: a duration made of a string of unknown length exceeds the API server's cost budget. */
-const fitsDeadline = (path: string) => {
+/**
+ * The rule that a duration of the spec fits into the Job's deadline. Compared as numbers: a duration made of a string of
+ * unknown length exceeds the API server's cost budget.
+ */
+export const fitsDeadline = (path: string) => {
   const [value, deadline] = [`duration(self.${path})`, "self.execution.activeDeadlineSeconds"];
   return {
     rule:
@@ -62,6 +65,20 @@ const fitsDeadline = (path: string) => {
     message: `${path} must not exceed execution.activeDeadlineSeconds`,
   };
 };
+
+/** What the specs of both families say alike about the course of things. */
+export const familySpecFields = {
+  interval: def("Time between two reads of the database.", duration("10s", "24h"), "10m"),
+  execution: def("How an operation's Job runs.", ExecutionSpec, {}),
+  suspend: def("Start nothing new. What already runs is seen to its end.", v.boolean(), false),
+  history: def(
+    "What is kept of the past.",
+    v.object({
+      keepPlans: def("How many superseded plans are kept.", int(1, 64), HISTORY_PLANS_DEFAULT),
+    }),
+    {},
+  ),
+} as const;
 
 export const PtahSchemaSpec = v.pipe(
   v.object({
@@ -73,16 +90,7 @@ export const PtahSchemaSpec = v.pipe(
       DatabaseTargetRef,
     ),
     policy: def("What may be changed, and who decides.", SchemaPolicy, {}),
-    interval: def("Time between two reads of the database.", duration("10s", "24h"), "10m"),
-    execution: def("How an operation's Job runs.", ExecutionSpec, {}),
-    suspend: def("Start nothing new. What already runs is seen to its end.", v.boolean(), false),
-    history: def(
-      "What is kept of the past.",
-      v.object({
-        keepPlans: def("How many superseded plans are kept.", int(1, 64), HISTORY_PLANS_DEFAULT),
-      }),
-      {},
-    ),
+    ...familySpecFields,
   }),
   kube({ rules: [fitsDeadline("execution.connectTimeout"), fitsDeadline("policy.lockTimeout")] }),
 );
@@ -124,12 +132,17 @@ export const PtahSchemaPlanChunkSpec = v.object({
 });
 export type PtahSchemaPlanChunkSpec = v.InferOutput<typeof PtahSchemaPlanChunkSpec>;
 
-export const PtahSchemaApprovalSpec = v.object({
-  schemaRef: req("The PtahSchema the approval is for.", ImmutableObjectReference),
+/** What an approval of either family says besides which resource it is for. */
+export const approvalFields = {
   planRef: req("The plan that is approved.", ImmutableObjectReference),
   planFingerprint: req("Fingerprint of the plan that is approved.", Digest),
   approver: req("Who approved. Stamped by admission, whatever the client sent.", ApprovalIdentity),
   approvedAt: req("When. Stamped by admission.", Instant),
   mutationRequestUID: req("UID of the admission request that stamped the approval.", ObjectUid),
+} as const;
+
+export const PtahSchemaApprovalSpec = v.object({
+  schemaRef: req("The PtahSchema the approval is for.", ImmutableObjectReference),
+  ...approvalFields,
 });
 export type PtahSchemaApprovalSpec = v.InferOutput<typeof PtahSchemaApprovalSpec>;

@@ -6,6 +6,7 @@ import {
   Digest,
   DriftSeverity,
   Epoch,
+  ImmutableObjectReference,
   Instant,
   SecretKeySelector,
 } from "../common.ts";
@@ -21,7 +22,7 @@ import {
   SourceBinding,
   TargetBinding,
 } from "./binding.ts";
-import { AcceptedApproval, PlanReference } from "./plan.ts";
+import { AcceptedApproval, MigrationSequence, PlanReference } from "./plan.ts";
 
 /** The policy a reading is made under, kept with a record so that its proof reads what the Apply was judged by. */
 export const ObservationPolicy = v.object({
@@ -67,7 +68,9 @@ export const Claim = v.object({
   transactionMode: opt("How an Apply groups its statements.", text(1, 16)),
   policyFingerprint: opt("Fingerprint of the policy the operation is judged by.", Digest),
   plan: opt("Plan an Apply carries out.", PlanReference),
-  planContentDigest: opt("Digest of that plan's bytes.", Digest),
+  planContentDigest: opt("Digest of what that plan runs; for a migration its sequence digest.", Digest),
+  historyFingerprint: opt("Migration: the history that the sequence of an Apply continues.", Digest),
+  expectedSequence: opt("Migration: the versions an Apply runs, in order, and nothing else.", MigrationSequence),
   approval: opt("Approval an Apply spends.", AcceptedApproval),
   planSerial: opt("Number reserved for what a reading may publish.", int(1)),
   proves: opt("Operation id of the record this reading serves.", Digest),
@@ -100,11 +103,12 @@ export const ApplyRecord = v.object({
   podCount: opt("How many Pods of the attempt were ever seen.", int(0)),
   plan: opt("The plan it carried out.", PlanReference),
   planBindings: opt(
-    "What that plan bound, for status.applied.",
+    "What that plan bound.",
     v.object({
       serial: req("Number of the plan.", int(1)),
-      contentDigest: req("Digest of the plan's bytes.", Digest),
-      desiredStateFingerprint: req("Desired state the plan leads to.", Digest),
+      contentDigest: req("Digest of what the plan runs.", Digest),
+      desiredStateFingerprint: opt("Schema: desired state the plan leads to.", Digest),
+      historyFingerprint: opt("Migration: the history the plan continues.", Digest),
       policyFingerprint: req("Policy the plan was computed under.", Digest),
     }),
   ),
@@ -167,13 +171,7 @@ export const ResolvedRun = v.object({
   outcome: req("Outcome the record held.", text(1, 63)),
   resolution: req("What settled it.", v.picklist(["Reading", "Superseded", "Acknowledged", "Settled"])),
   by: opt("Person who settled it, as admission stamped it; required for Acknowledged and Settled.", ApprovalIdentity),
-  acknowledgment: opt(
-    "The acknowledgment that settled it.",
-    v.object({
-      name: req("Name of the acknowledgment.", text(1, 253)),
-      uid: req("UID of the acknowledgment.", text(1, 128)),
-    }),
-  ),
+  acknowledgment: opt("The acknowledgment that settled it.", ImmutableObjectReference),
   resolvedAt: req("When.", Instant),
 });
 export type ResolvedRun = v.InferOutput<typeof ResolvedRun>;
@@ -181,7 +179,7 @@ export type ResolvedRun = v.InferOutput<typeof ResolvedRun>;
 /** Applies since the last reading without changes; holds back a loop of DDL under apply: Always. */
 export const Unproven = v.object({
   applies: req("Applies since the last reading that found no changes.", int(1)),
-  contentDigest: opt("Plan bytes of the last of them.", Digest),
+  contentDigest: opt("What the plan of the last of them ran.", Digest),
   desiredStateFingerprint: opt("Desired state they led to.", Digest),
 });
 export type Unproven = v.InferOutput<typeof Unproven>;

@@ -1,10 +1,10 @@
 /** Status of a PtahSchema. */
 import * as v from "valibot";
-import { Condition, DatabaseEngine, Digest, Epoch, ImmutableObjectReference, Instant, Severity } from "../common.ts";
-import { int, keyed, kube, opt, req, text } from "../meta.ts";
-import { ExecutionBinding, ManagerRecord, SourceBinding } from "./binding.ts";
-import { Journal } from "./journal.ts";
-import { ApplyRecord, BindingRetirement, Claim, Cycle, LockRelease, ResolvedRun, Unproven } from "./lifecycle.ts";
+import { DatabaseEngine, Digest, Epoch, ImmutableObjectReference, Instant, Severity } from "../common.ts";
+import { int, keyed, opt, req, text } from "../meta.ts";
+import { ManagerRecord } from "./binding.ts";
+import { familyStatusFields, ResolvedSource } from "./family.ts";
+import { ApplyRecord } from "./lifecycle.ts";
 import { CurrentSchemaPlan } from "./plan.ts";
 
 export const SCHEMA_PHASES = [
@@ -23,17 +23,6 @@ export const SCHEMA_PHASES = [
   "Failed",
 ] as const;
 export type SchemaPhase = (typeof SCHEMA_PHASES)[number];
-
-/** What was asked for, what it was resolved to, under which policy, and when. */
-export const ResolvedSource = v.object({
-  ...SourceBinding.entries,
-  requestedReference: req("What the spec asked for, as kind and name.", text(1, 1024)),
-  digest: req("Digest of the content, as printed by kubectl get.", Digest),
-  fileCount: opt("How many files were selected.", int(0)),
-  sizeBytes: opt("Size of the selected files together.", int(0)),
-  resolvedAt: req("When.", Instant),
-});
-export type ResolvedSource = v.InferOutput<typeof ResolvedSource>;
 
 export const DriftFinding = v.object({
   category: req("Category of the difference.", text(1, 64)),
@@ -70,30 +59,6 @@ export const AppliedPlan = v.object({
   completedAt: req("When convergence was proved, not when the Job ended.", Instant),
 });
 export type AppliedPlan = v.InferOutput<typeof AppliedPlan>;
-
-/** Fields both families' statuses have. */
-export const familyStatusFields = {
-  observedGeneration: opt(
-    "Generation this status was written for; -1 before the first.",
-    v.pipe(v.number(), v.integer(), v.minValue(-1), kube<number>({ format: "int64" })),
-  ),
-  executionBinding: opt("What operations run under.", ExecutionBinding),
-  activeOperation: opt("The operation under way.", Claim),
-  pendingLockRelease: opt("A Lease that is owed back.", LockRelease),
-  pendingBindingRetirement: opt("A retired execution binding whose approvals are not marked yet.", BindingRetirement),
-  resolvedRun: opt("How the last record ended.", ResolvedRun),
-  closedOperationID: opt("The last Apply that was withdrawn before anything ran.", Digest),
-  cycle: opt("Where the readings stand.", Cycle),
-  retryNotBefore: opt("Nothing is tried again before this instant.", Instant),
-  planSerial: opt("Highest plan number ever reserved.", int(0)),
-  unproven: opt("Applies since the last reading that found no changes.", Unproven),
-  lastReadRequest: opt("Last value of the read-requested-at annotation that was answered.", text(1, 128)),
-  lastAttemptTime: opt("When an operation was last claimed.", Instant),
-  lastSuccessfulReconciliation: opt("When a cycle of readings last ended without a failure.", Instant),
-  nextReconciliationTime: opt("When the database is read again if nothing changes before.", Instant),
-  journal: opt("Significant events, bounded.", Journal),
-  conditions: opt("Conditions; docs/reasons.md lists types and reasons.", keyed(Condition, "type", 24)),
-} as const;
 
 export const SchemaStatus = v.object({
   phase: opt("Where the resource is, for people; no decision reads it.", v.picklist(SCHEMA_PHASES)),
