@@ -2,7 +2,7 @@ import { securityInvoker } from "./definer.ts";
 import type { Findings } from "./findings.ts";
 import { child, list, type Tree, text } from "./tree.ts";
 
-type CommandRule = (command: Tree, found: Findings) => void;
+type CommandRule = (command: Tree, found: Findings, table: Tree) => void;
 
 const raises =
   (severity: "destructive" | "warning", reason: string): CommandRule =>
@@ -17,7 +17,14 @@ const relOptions =
     }
   };
 
-const addColumn: CommandRule = (command, found) => {
+/** What rows may break is nothing to warn of where there are none. */
+const addConstraint: CommandRule = (_, found, table) => {
+  if (found.isNewTable(table)) found.raise("safe", "adds a constraint to a table that the plan creates");
+  else found.raise("warning", "adds a constraint, which fails on rows that break it");
+};
+
+const addColumn: CommandRule = (command, found, table) => {
+  if (found.isNewTable(table)) return;
   const constraints = list(child(child(command, "def"), "ColumnDef"), "constraints").map((constraint) =>
     text(child(constraint, "Constraint"), "contype"),
   );
@@ -38,7 +45,7 @@ const COMMANDS: Readonly<Record<string, CommandRule>> = {
   AT_DropExpression: raises("destructive", "drops a generated column's expression"),
   AT_DropIdentity: raises("destructive", "drops an identity"),
   AT_DropColumn: raises("destructive", "drops a column"),
-  AT_AddConstraint: raises("warning", "adds a constraint, which fails on rows that break it"),
+  AT_AddConstraint: addConstraint,
   AT_AddIndexConstraint: raises("warning", "adds a constraint"),
   AT_AlterConstraint: raises("warning", "changes a constraint"),
   AT_DropConstraint: raises("destructive", "drops a constraint"),
@@ -76,7 +83,7 @@ export function alterTableRule(tree: Tree, found: Findings): void {
   found.relation(child(tree, "relation"));
   for (const item of list(tree, "cmds")) {
     const command = child(item, "AlterTableCmd");
-    COMMANDS[text(command, "subtype")]?.(command, found);
+    COMMANDS[text(command, "subtype")]?.(command, found, child(tree, "relation"));
     const partition = child(child(child(command, "def"), "PartitionCmd"), "name");
     found.relation(partition);
   }

@@ -69,6 +69,22 @@ describe("severity", () => {
   }
 });
 
+describe("tables that the same plan creates", () => {
+  const onNew = (sql: string) => classify(parser, sql, new Set(["public.t"])).severity;
+
+  test("are not warned of: no row there breaks a rule", () => {
+    expect(onNew('ALTER TABLE "public"."t" ADD CONSTRAINT c FOREIGN KEY (a) REFERENCES u')).toBe("safe");
+    expect(onNew("CREATE UNIQUE INDEX i ON public.t (a)")).toBe("safe");
+    expect(onNew("ALTER TABLE public.t ADD COLUMN b int NOT NULL")).toBe("safe");
+  });
+
+  test("are no excuse for another table, an unqualified name or a loss", () => {
+    expect(onNew("ALTER TABLE public.u ADD CONSTRAINT c FOREIGN KEY (a) REFERENCES public.t")).toBe("warning");
+    expect(onNew("ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0)")).toBe("warning");
+    expect(onNew("ALTER TABLE public.t DROP COLUMN a")).toBe("destructive");
+  });
+});
+
 describe("strings and comments are data", () => {
   const table = [
     "COMMENT ON TABLE t IS 'DROP TABLE t'",

@@ -12,9 +12,10 @@ import { child, list, type Tree, text, unwrap, visit } from "./tree.ts";
  * changes, whether it carries a secret. It only raises, and what cannot be read counts as destructive and
  * privilege-changing, never as safe. Rules: README.md of this room.
  * @param sql one or more statements; several are joined into one classification.
+ * @param newTables `schema.name` of tables that earlier statements of the same plan create: no row there can break a rule
  */
-export function classify(parser: Parser, sql: string): Classification {
-  const found = new Findings();
+export function classify(parser: Parser, sql: string, newTables: ReadonlySet<string> = new Set()): Classification {
+  const found = new Findings(newTables);
   if (Buffer.byteLength(sql) > LIMITS.classifiedSizeBytes) {
     found.unreadable("SQL that is too large to read");
     return found.result();

@@ -24,6 +24,12 @@ export class Findings {
   readonly #privileges = new Set<PrivilegeChange>();
   readonly #tables = new Set<string>();
   #credential = false;
+  readonly #newTables: ReadonlySet<string>;
+
+  /** @param newTables `schema.name` of tables that came to be in the same transaction of change and hold no row */
+  constructor(newTables: ReadonlySet<string> = new Set()) {
+    this.#newTables = newTables;
+  }
 
   /** Raises the severity and says why. */
   raise(severity: Severity, reason: string): void {
@@ -51,6 +57,12 @@ export class Findings {
   relation(rangeVar: Tree): void {
     const name = text(rangeVar, "relname");
     if (name !== "") this.#tables.add([text(rangeVar, "schemaname"), name].filter((part) => part !== "").join("."));
+  }
+
+  /** Whether a RangeVar's fields name a table without rows; a name that could be read in two ways does not. */
+  isNewTable(rangeVar: Tree): boolean {
+    const [schema, name] = [text(rangeVar, "schemaname"), text(rangeVar, "relname")];
+    return !`${schema}${name}`.includes(".") && this.#newTables.has(`${schema}.${name}`);
   }
 
   /** Notes a changed relation given as a list of name parts; `drop` trailing parts belong to something inside it. */

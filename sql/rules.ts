@@ -169,7 +169,9 @@ const alterFunction: Rule = (tree, found) => {
 
 const createIndex: Rule = (tree, found) => {
   found.relation(child(tree, "relation"));
-  if (tree["unique"] === true) found.raise("warning", "creates a unique index, which fails on duplicates");
+  if (tree["unique"] === true && !found.isNewTable(child(tree, "relation"))) {
+    found.raise("warning", "creates a unique index, which fails on duplicates");
+  }
 };
 
 const createSchema: Rule = (tree, found) => {

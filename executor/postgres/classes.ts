@@ -2,13 +2,25 @@ import { classify, type Parser, type PlanStatement, type Severity, strongerSever
 import { Refused } from "../contract.ts";
 import type { Step } from "./differ.ts";
 
+/** A table that did not exist before: what a plan's own statements do to it meets no row. */
+const CREATES_TABLE = /^CREATE (?:UNLOGGED )?TABLE (?!IF NOT EXISTS )/;
+/** What may bring rows into it after all. */
+const BRINGS_ROWS = /\b(?:ATTACH PARTITION|INHERIT|INSERT|COPY|RENAME|SET SCHEMA)\b/i;
+
+function note(newTables: Set<string>, sql: string, tables: readonly string[]): void {
+  if (CREATES_TABLE.test(sql)) for (const table of tables) newTables.add(table);
+  else if (BRINGS_ROWS.test(sql)) for (const table of tables) newTables.delete(table);
+}
+
 /**
  * Classifies each step: by its own syntax tree, raised by what the differ knows about rows and rewrites. Nothing is ever lowered.
  * @throws Refused `credential_in_schema` for a statement that carries a credential
  */
 export function classifySteps(parser: Parser, steps: readonly Step[]): readonly PlanStatement[] {
+  const newTables = new Set<string>();
   return steps.map((step, at) => {
-    const read = classify(parser, step.sql);
+    const read = classify(parser, step.sql, newTables);
+    note(newTables, step.sql, read.tables);
     if (read.credential) {
       throw new Refused(
         "credential_in_schema",
