@@ -5,14 +5,15 @@ import { jobName, RECORDED_GATE } from "../crds/names.ts";
 import { templateDigest } from "./digest.ts";
 import { buildJob, buildTemplate } from "./job.ts";
 import type { Container } from "./kubernetes.ts";
-import type { OperationSpec } from "./operation.ts";
+import type { OperationSpec, Work } from "./operation.ts";
+import { parseSequence, sequenceDigest } from "./sequence.ts";
 import { samples } from "./testing/samples.ts";
 
 /** `UPDATE_GOLDEN=1 bun test ./workload` writes the files anew; the difference is what a review looks at. */
 const golden = (name: string): string => join(import.meta.dirname, "golden", `${name}.json`);
 const all = Object.entries(samples);
 
-const containersOf = (spec: OperationSpec): readonly Container[] => {
+const containersOf = (spec: OperationSpec<Work>): readonly Container[] => {
   const pod = buildJob(spec).spec.template.spec;
   return [...(pod.initContainers ?? []), ...pod.containers];
 };
@@ -89,11 +90,66 @@ describe("an operation's Job", () => {
   });
 
   test("brings the development URL to a reading and never to an Apply", () => {
-    const names = (spec: OperationSpec): string[] =>
+    const names = (spec: OperationSpec<Work>): string[] =>
       containersOf(spec).flatMap((c) => (c.env ?? []).map((e) => e.name));
     expect(names(samples["plan"])).toContain("PTAH_DEV_URL");
     expect(names(samples["observe-dev-url"])).toContain("PTAH_DEV_URL");
     expect(names(samples["apply"])).not.toContain("PTAH_DEV_URL");
+  });
+
+  test("of a migration takes no scratch server, no chunk and no development URL, and copies its source beside nothing else", () => {
+    for (const spec of [samples.history, samples["migration-apply"], samples["migration-apply-mysql"]]) {
+      const pod = buildJob(spec).spec.template.spec;
+      const names = (pod.initContainers ?? []).map((container) => container.name);
+      expect(names.filter((name) => name !== "install-runner")).toEqual(["copy-source"]);
+      expect(pod.volumes?.map((volume) => volume["name"])).not.toContain("scratch");
+      const copy = pod.initContainers?.find((container) => container.name === "copy-source");
+      expect(copy?.env).toContainEqual({ name: "PTAH_SOURCE_DIR", value: "/source/migrations" });
+      expect(pod.containers[0]?.env).toContainEqual({ name: "PTAH_MIGRATIONS_DIR", value: "/source/migrations" });
+    }
+  });
+
+  test("of a migration waits for the migration lock, not for a schema's", () => {
+    const names = containersOf(samples["migration-apply"]).flatMap((c) => (c.env ?? []).map((e) => e.name));
+    expect(names).toContain("PTAH_MIGRATION_LOCK_TIMEOUT");
+    expect(names).not.toContain("PTAH_LOCK_TIMEOUT");
+  });
+
+  test("of a migration Apply outlives its child's deadline by a minute, and no day", () => {
+    const spec = samples["migration-apply"];
+    const deadlines = (activeDeadlineSeconds: number): unknown[] => {
+      const job = buildJob({ ...spec, activeDeadlineSeconds });
+      return [job.spec.activeDeadlineSeconds, job.spec.template.spec.activeDeadlineSeconds];
+    };
+    expect(deadlines(900)).toEqual([960, 960]);
+    expect(deadlines(86_400)).toEqual([86_400, 86_400]);
+    expect(buildJob(samples.history).spec.activeDeadlineSeconds).toBe(900);
+  });
+
+  test("of a migration Apply carries a sequence that its digest covers", () => {
+    const env = Object.fromEntries(
+      (buildJob(samples["migration-apply"]).spec.template.spec.containers[0]?.env ?? []).map((e) => [e.name, e.value]),
+    );
+    const steps = parseSequence(env["PTAH_EXPECTED_MIGRATION_SEQUENCE"] ?? "");
+    if (steps === undefined) throw new Error("no sequence");
+    expect(sequenceDigest(steps)).toBe(env["PTAH_EXPECTED_MIGRATION_SEQUENCE_DIGEST"] ?? "");
+    expect(steps).toEqual([...samples["migration-apply"].work.plan.migrations]);
+  });
+
+  test("is told apart by family: labels, the runner's operation, the plan's own digest", () => {
+    const metadata = buildJob(samples["migration-apply"]).metadata;
+    expect(metadata.labels).toMatchObject({
+      "app.kubernetes.io/component": "migration-operation",
+      "operator.ptah.run/operation": "apply",
+      "operator.ptah.run/migration": "orders",
+    });
+    expect(metadata.labels).not.toHaveProperty(["operator.ptah.run/schema"]);
+    expect(metadata.annotations).toHaveProperty(["operator.ptah.run/sequence-digest"]);
+    expect(metadata.annotations).not.toHaveProperty(["operator.ptah.run/plan-content-digest"]);
+    const operations = [samples.history, samples["migration-apply"], samples["apply"]].map((spec) =>
+      buildJob(spec).spec.template.spec.containers[0]?.args?.at(-1),
+    );
+    expect(operations).toEqual(["migration-history", "migration-apply", "apply"]);
   });
 
   test("names its digest the same with and without the snapshot annotation and the Job controller's labels", () => {

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { goStructDigest } from "../crds/canonical.ts";
 import { MIGRATION_KEY_LENGTH_MAX, MIGRATION_SEQUENCE_MAX } from "./limits.ts";
 import type { SequencedMigration } from "./operation.ts";
 
@@ -7,6 +6,9 @@ import type { SequencedMigration } from "./operation.ts";
  * The approved sequence of a migration plan on its way into the Pod: one environment variable, its digest beside it. The
  * forms are those other implementations share (reference, runner contract 6.5).
  */
+
+/** The sequence's digest, as plan, Job and runner compute it. */
+export { sequenceDigest } from "../crds/fingerprints.ts";
 
 const Step = v.strictObject({
   version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
@@ -16,19 +18,6 @@ const Step = v.strictObject({
   transaction_mode: v.picklist(["", "file", "none"]),
 });
 const Sequence = v.pipe(v.array(Step), v.minLength(1), v.maxLength(MIGRATION_SEQUENCE_MAX));
-
-/** `sha256:` digest of the sequence: a list of objects with sorted keys, in the plan's order. */
-export function sequenceDigest(migrations: readonly SequencedMigration[]): string {
-  return goStructDigest(
-    migrations.map((m) => ({
-      checkpoint: m.checkpoint ?? false,
-      checksum: m.checksum,
-      transaction_mode: m.transactionMode ?? "",
-      version: m.version,
-      version_key: m.versionKey ?? "",
-    })),
-  );
-}
 
 /** The sequence as the Job carries it. */
 export function encodeSequence(migrations: readonly SequencedMigration[]): string {

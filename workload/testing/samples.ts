@@ -1,4 +1,5 @@
-import type { OperationSpec, PlanWork } from "../operation.ts";
+import type { HistoryWork, MigrationApplyWork, OperationSpec, PlanWork, Work } from "../operation.ts";
+import { sequenceDigest } from "../sequence.ts";
 
 /** Operations that together show every shape a Job can have; the golden files are named after them. */
 const digest = (c: string): string => `sha256:${c.repeat(64)}`;
@@ -47,6 +48,41 @@ const desired: PlanWork["desired"] = {
 const plan: OperationSpec = {
   ...base,
   work: { type: "Plan", desired, exclude: [], protectedTables: [], transactionMode: "file" },
+};
+
+const migration: Omit<OperationSpec, "work"> = {
+  ...base,
+  resource: { ...base.resource, kind: "PtahMigration", uid: "migration-uid" },
+  jobName: "ptah-m-history-orders-6674d54604caaf6b",
+  lockTimeout: "5m",
+};
+
+const history: OperationSpec<HistoryWork> = { ...migration, work: { type: "History", source: desired.source } };
+
+const sequence = [
+  { version: 3, checksum: "h1:orders-0003" },
+  { version: 4, versionKey: "0004", checksum: "h1:orders-0004", checkpoint: true, transactionMode: "none" },
+] as const;
+
+const migrationApply: OperationSpec<MigrationApplyWork> = {
+  ...migration,
+  jobName: "ptah-m-apply-orders-6674d54604caaf6b",
+  work: {
+    type: "Apply",
+    family: "migration",
+    source: desired.source,
+    plan: {
+      name: `ptah-migration-plan-${"5".repeat(24)}`,
+      fingerprint: digest("5"),
+      sequenceDigest: sequenceDigest(sequence),
+      historyFingerprint: digest("8"),
+      migrations: sequence,
+    },
+    expectedCoordinationDigest: digest("b"),
+    expectedTargetIdentityDigest: digest("7"),
+    dispatchNotAfter: "2026-01-02T03:11:34.000Z",
+    executionNotAfter: "2026-01-02T03:19:04.000Z",
+  },
 };
 
 export const samples = {
@@ -102,4 +138,12 @@ export const samples = {
       executionNotAfter: "2026-01-02T03:19:04.000Z",
     },
   },
-} satisfies Record<string, OperationSpec>;
+  history,
+  "migration-apply": migrationApply,
+  "migration-apply-mysql": {
+    ...migrationApply,
+    binding: { ...base.binding, executorImage: image("other-executor", "4") },
+    target: { ...base.target, engine: "MySQL", caFrom: { name: "database-ca", key: "bundle.pem" } },
+    work: { ...migrationApply.work, transactionMode: "none" },
+  },
+} satisfies Record<string, OperationSpec<Work>>;
