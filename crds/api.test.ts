@@ -77,7 +77,9 @@ describe("engines", () => {
   });
 
   test("what is not run yet is told apart", () => {
-    expect(["PostgreSQL", "MySQL", "Oracle"].map(engineSupported)).toEqual([true, false, false]);
+    const spelled = ["PostgreSQL", "MySQL", "MariaDB", "Oracle"];
+    expect(spelled.map((engine) => engineSupported(engine, "schema"))).toEqual([true, false, false, false]);
+    expect(spelled.map((engine) => engineSupported(engine, "migration"))).toEqual([true, true, true, false]);
     expect((["ConfigMap", "Git", "OCI"] as const).map(sourceSupported)).toEqual([true, false, false]);
   });
 });

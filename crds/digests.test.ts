@@ -6,11 +6,25 @@ import {
   contentDigest,
   coordinationDigest,
   gitSourceIdentity,
+  historyFingerprint,
+  migrationPlanFingerprint,
+  migrationPolicyFingerprint,
   schemaPlanFingerprint,
   schemaPolicyFingerprint,
+  sequenceDigest,
   sourceManifest,
 } from "./fingerprints.ts";
-import { base32, chunkName, jobName, leaseHolder, leaseName, operationIdLabel, schemaPlanName } from "./names.ts";
+import { MigrationPolicy } from "./migrationspec.ts";
+import {
+  base32,
+  chunkName,
+  jobName,
+  leaseHolder,
+  leaseName,
+  migrationPlanName,
+  operationIdLabel,
+  schemaPlanName,
+} from "./names.ts";
 import { SchemaPolicy } from "./spec.ts";
 import { postgresTargetIdentity, targetDigest } from "./targetidentity.ts";
 
@@ -71,6 +85,12 @@ describe("values that other implementations share", () => {
   test("the coordination digest of a realm is the published one", () => {
     expect(coordinationDigest("anywhere", target({ engine: "postgres", realmRef: { name: "orders-primary" } }))).toBe(
       "sha256:947a463b63250993b37339d287751b8bdb5e50802d4f35874e479b73b1f5b96a",
+    );
+  });
+
+  test("the digest of a sequence is the published one", () => {
+    expect(sequenceDigest([{ version: 3, checksum: "h1:orders-0003" }])).toBe(
+      "sha256:d63511bc70fe1b0e03b83c586c1d41b97848fe3e8ad3d8d8c9200de2e7ce2d60",
     );
   });
 
@@ -225,6 +245,110 @@ describe("the fingerprint of a schema plan", () => {
     expect(schemaPlanFingerprint({ ...plan, privilegeChanges: [...a] })).toBe(
       schemaPlanFingerprint({ ...plan, privilegeChanges: [...b] }),
     );
+  });
+});
+
+describe("what a migration plan is bound to", () => {
+  const history = {
+    contractVersion: 1,
+    currentVersion: 2,
+    totalMigrations: 3,
+    migrations: [
+      { version: 2, checksum: "h1:two", appliedChecksum: "two", state: "applied" },
+      { version: 3, checksum: "h1:three", state: "pending" },
+    ],
+  };
+  const first = history.migrations[0] ?? { version: 0, state: "" };
+  const last = history.migrations[1] ?? { version: 0, state: "" };
+
+  test.each([
+    ["another version applied", { currentVersion: 1 }],
+    ["a checkpoint it was started from", { checkpointVersion: 2 }],
+    ["another file in the source", { totalMigrations: 4 }],
+    ["a dirty row", { dirtyRevision: { version: 3, applied: 1, total: 2 } }],
+    ["a changed file", { migrations: [first, { ...last, checksum: "h1:other" }] }],
+    ["a changed row", { migrations: [{ ...first, appliedChecksum: "other" }, last] }],
+    ["another state", { migrations: [first, { ...last, state: "out-of-order" }] }],
+    ["another order", { migrations: [last, first] }],
+  ])("%s is another history", (_, over) => {
+    expect(historyFingerprint({ ...history, ...over })).not.toBe(historyFingerprint(history));
+  });
+
+  test("how far a dirty row got is part of the history", () => {
+    const dirty = (applied: number) =>
+      historyFingerprint({ ...history, dirtyRevision: { version: 3, applied, total: 2 } });
+    expect(dirty(0)).not.toBe(dirty(1));
+  });
+
+  test("a sequence is its order, its files and how they run", () => {
+    const [a, b] = [
+      { version: 3, checksum: "h1:three" },
+      { version: 4, checksum: "h1:four" },
+    ];
+    const digests = [
+      [a, b],
+      [b, a],
+      [a],
+      [a, { ...b, checksum: "h1:other" }],
+      [a, { ...b, versionKey: "0004" }],
+      [a, { ...b, checkpoint: true }],
+      [a, { ...b, transactionMode: "none" as const }],
+    ].map(sequenceDigest);
+    expect(new Set(digests).size).toBe(digests.length);
+    const told = [a, b].map((step) => ({ ...step, description: "for people" }));
+    expect(sequenceDigest(told)).toBe(sequenceDigest([a, b]));
+  });
+
+  test("who decides is part of a migration's policy, and an unset mode is a value of its own", () => {
+    const policies = [
+      {},
+      { apply: "Always" },
+      { transactionMode: "file" },
+      { transactionMode: "none" },
+      { lockTimeout: "1m" },
+    ].map((policy) => migrationPolicyFingerprint(v.parse(MigrationPolicy, policy)));
+    expect(new Set(policies).size).toBe(policies.length);
+    expect(migrationPolicyFingerprint(v.parse(MigrationPolicy, { lockTimeout: "300s" }))).toBe(policies[0] ?? "");
+  });
+
+  const digest = (letter: string) => `sha256:${letter.repeat(64)}`;
+  const plan = {
+    contractVersion: 2,
+    serial: 1,
+    migrationUid: "uid",
+    historyFingerprint: digest("1"),
+    currentVersion: 2,
+    contentDigest: digest("2"),
+    source: { kind: "ConfigMap" as const, identity: "cm", contentDigest: digest("3") },
+    coordinationDigest: digest("4"),
+    targetIdentityDigest: digest("5"),
+    policyFingerprint: digest("6"),
+    executionBindingID: EPOCH,
+    controllerStateVersion: 1,
+    ptahVersion: "1.0.0",
+    executorImage: "ptah",
+    runnerProtocolVersion: 1,
+  };
+  const changes: readonly (readonly [string, Partial<typeof plan>])[] = [
+    ["another contract", { contractVersion: 1 }],
+    ["another serial", { serial: 2 }],
+    ["another resource of the same name", { migrationUid: "other" }],
+    ["another history", { historyFingerprint: digest("a") }],
+    ["another sequence", { contentDigest: digest("a") }],
+    ["another source object", { source: { ...plan.source, identity: "other" } }],
+    ["other files", { source: { ...plan.source, contentDigest: digest("a") } }],
+    ["another realm", { coordinationDigest: digest("a") }],
+    ["another database", { targetIdentityDigest: digest("a") }],
+    ["another policy", { policyFingerprint: digest("a") }],
+    ["another execution binding", { executionBindingID: `v1-${"4".repeat(32)}` }],
+    ["another executor", { executorImage: "other" }],
+  ];
+  test.each(changes)("%s is another plan", (_, over) => {
+    expect(migrationPlanFingerprint({ ...plan, ...over })).not.toBe(migrationPlanFingerprint(plan));
+  });
+
+  test("its name derives from its fingerprint", () => {
+    expect(migrationPlanName(digest("a"))).toBe(`ptah-mplan-${"a".repeat(24)}`);
   });
 });
 

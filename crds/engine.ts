@@ -1,4 +1,5 @@
 /** Which engines and sources this version carries out. What it does not is refused by name, never ignored. */
+import type { Family } from "./names.ts";
 import type { SourceKind } from "./source.ts";
 
 export type Engine = "postgresql" | "mysql";
@@ -11,8 +12,11 @@ const SPELLINGS: Readonly<Record<string, Engine>> = {
   mariadb: "mysql",
 };
 
-/** Engines whose lifecycle exists here. */
-export const SUPPORTED_ENGINES: readonly Engine[] = ["postgresql"];
+/** Engines whose lifecycle exists here, by family: migrations are the author's own SQL, a schema's is computed. */
+export const SUPPORTED_ENGINES: Readonly<Record<Family, readonly Engine[]>> = {
+  schema: ["postgresql"],
+  migration: ["postgresql", "mysql"],
+};
 /** Sources that are read here. */
 export const SUPPORTED_SOURCES: readonly SourceKind[] = ["ConfigMap"];
 
@@ -25,10 +29,10 @@ export function normalizeEngine(spelling: string): Engine | undefined {
   return Object.hasOwn(SPELLINGS, key) ? SPELLINGS[key] : undefined;
 }
 
-/** Whether an engine, as spelled in a spec, can be run. */
-export function engineSupported(spelling: string): boolean {
+/** Whether an engine, as spelled in a spec, can be run by this family. */
+export function engineSupported(spelling: string, family: Family): boolean {
   const engine = normalizeEngine(spelling);
-  return engine !== undefined && SUPPORTED_ENGINES.includes(engine);
+  return engine !== undefined && SUPPORTED_ENGINES[family].includes(engine);
 }
 
 /** Whether a kind of source can be read. */

@@ -2,10 +2,10 @@
 import * as v from "valibot";
 import { ApplyPolicy, ApprovalIdentity, Digest, ImmutableObjectReference, Instant, ObjectUid } from "./common.ts";
 import { duration } from "./duration.ts";
-import { def, int, kube, opt, req } from "./meta.ts";
+import { atomic, def, int, kube, opt, req } from "./meta.ts";
 import { SourceSpec } from "./source.ts";
 import { approvalFields, familySpecFields, fitsDeadline } from "./spec.ts";
-import { MigrationSequence, migrationPlanBindings } from "./status/plan.ts";
+import { MigrationStep, migrationPlanBindings, SEQUENCE_MAX } from "./status/plan.ts";
 import { DatabaseTargetSpec } from "./target.ts";
 
 export const MigrationPolicy = v.object({
@@ -37,7 +37,10 @@ export const PtahMigrationPlanSpec = v.object({
   contractVersion: req("Contract the plan was published under: 1 for OCI sources, 2 for ConfigMap and Git.", int(1, 2)),
   migrationRef: req("The PtahMigration this plan belongs to.", ImmutableObjectReference),
   ...migrationPlanBindings,
-  migrations: req("The versions that run, in this order, and nothing else.", MigrationSequence),
+  migrations: req(
+    "The versions that run, in this order, and nothing else.",
+    v.pipe(atomic(MigrationStep, SEQUENCE_MAX), v.minLength(1)),
+  ),
 });
 export type PtahMigrationPlanSpec = v.InferOutput<typeof PtahMigrationPlanSpec>;
 

@@ -132,7 +132,7 @@ export function claimantFacts(facts: ResourceFacts): ClaimantFacts {
     sharedRealm: facts.spec.target.sharedRealm === true,
     suspended: facts.spec.suspend,
     deleting: facts.deleting,
-    engineSupported: engineSupported(facts.spec.target.engine),
+    engineSupported: engineSupported(facts.spec.target.engine, "schema"),
     owes: facts.status.activeOperation !== undefined || facts.status.pendingObservation !== undefined,
   };
 }

@@ -5,7 +5,13 @@ import { atomic, int, keyed, kube, opt, pattern, req, text } from "../meta.ts";
 import { ExecutionBinding, JobIdentity, ManagerRecord, SourceBinding, TargetBinding } from "./binding.ts";
 import { familyStatusFields, ResolvedSource } from "./family.ts";
 import { ApplyRecord } from "./lifecycle.ts";
-import { AcceptedApproval, CurrentMigrationPlan, PlanReference, SEQUENCE_MAX } from "./plan.ts";
+import {
+  AcceptedApproval,
+  CurrentMigrationPlan,
+  MIGRATION_DESCRIPTION_MAX,
+  PlanReference,
+  SEQUENCE_MAX,
+} from "./plan.ts";
 
 export const MIGRATION_PHASES = [
   "Pending",
@@ -34,7 +40,7 @@ const versions = (maxItems: number) =>
 /** One row of the database's revision table. Never its error text or statement: they hold SQL. */
 export const MigrationRevision = v.object({
   version: req("Version of the migration.", int(1)),
-  description: opt("Description, as the row holds it.", v.pipe(v.string(), v.maxLength(128))),
+  description: opt("Description, as the row holds it.", v.pipe(v.string(), v.maxLength(MIGRATION_DESCRIPTION_MAX))),
   state: req("State, as the row holds it: applied, pending or failed.", v.pipe(v.string(), v.maxLength(64))),
   applied: opt("How many of its statements are recorded as done.", int(0)),
   total: opt("How many statements it has.", int(0)),
@@ -68,7 +74,6 @@ export const MigrationHistory = v.object({
   ),
   modifiedVersions: opt("Applied versions whose file is another one now.", versions(NAMED_VERSIONS_MAX)),
   outOfOrderVersions: opt("Pending versions below one that is applied.", versions(NAMED_VERSIONS_MAX)),
-  aheadVersions: opt("Applied versions that the source does not hold.", versions(NAMED_VERSIONS_MAX)),
   revisions: opt(
     "The newest rows of the revision table, newest first.",
     keyed(MigrationRevision, "version", REVISIONS_MAX),

@@ -58,20 +58,29 @@ export const migrationPlanBindings = {
   stepCount: req("How many versions the sequence holds.", int(1, SEQUENCE_MAX)),
 } as const;
 
-/** One version of an approved sequence. Versions and checksums only, never SQL. */
-export const MigrationStep = v.object({
+/** Longest description of a migration; the executor reports none that is longer. */
+export const MIGRATION_DESCRIPTION_MAX = 1024;
+
+/** One version of an approved sequence: what its digest covers. Versions and checksums only, never SQL. */
+export const SequenceStep = v.object({
   version: req("Version of the migration.", int(1)),
   versionKey: opt("Version as the file's name spells it, where that differs.", text(1, 128)),
-  description: opt("Description, from the file's name.", text(1, 128)),
   checksum: req("Checksum of the migration's file.", text(1, 128)),
   checkpoint: opt("True for a checkpoint, which stands for every version below it.", v.boolean()),
   transactionMode: opt("Transaction mode that the file itself asks for.", v.picklist(["file", "none"])),
 });
-export type MigrationStep = v.InferOutput<typeof MigrationStep>;
+export type SequenceStep = v.InferOutput<typeof SequenceStep>;
 
-/** A sequence in the order it runs; the order is content. */
-export const MigrationSequence = v.pipe(atomic(MigrationStep, SEQUENCE_MAX), v.minLength(1));
+/** A sequence in the order it runs, as an Apply's claim and Job carry it; the order is content. */
+export const MigrationSequence = v.pipe(atomic(SequenceStep, SEQUENCE_MAX), v.minLength(1));
 export type MigrationSequence = v.InferOutput<typeof MigrationSequence>;
+
+/** One version as the plan shows it to a person. */
+export const MigrationStep = v.object({
+  ...SequenceStep.entries,
+  description: opt("Description, from the file's name.", v.pipe(v.string(), v.maxLength(MIGRATION_DESCRIPTION_MAX))),
+});
+export type MigrationStep = v.InferOutput<typeof MigrationStep>;
 
 /** What an approval binding leaves on the plan it was accepted for. */
 export const AcceptedApproval = v.object({

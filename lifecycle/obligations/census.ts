@@ -25,7 +25,7 @@ export interface Refusal {
 /** What the spec names that this version does not run; an edit is waited for. */
 export function unsupported(c: Context): Refusal | undefined {
   const { engine } = c.spec.target;
-  if (!engineSupported(engine)) {
+  if (!engineSupported(engine, c.view.family)) {
     return {
       reason: "UnsupportedEngine",
       sentence: `spec.target.engine ${engine} is not supported by this version; PostgreSQL is. Change it, or use a version that supports it.`,
