@@ -1,10 +1,13 @@
 /**
- * The conditions a transition sets, kstatus included: Ready always there; Reconciling=True while something comes by itself;
+ * The conditions a transition sets, kstatus included (what to do next stands in the reason's own row of the table of
+ * reasons; a message adds it only where the case says more than the row): Ready always there; Reconciling=True while something comes by itself;
  * Stalled=True only when a person must act on a Blocked resource; a plan that waits for a person carries neither.
  */
 import type { Cause, OperationName } from "./present.ts";
 
-type Line = readonly [type: string, status: "True" | "False" | "Unknown" | "absent", reason: string, sentence: string];
+/** `stale`: Unknown from now on, where it was ever told; `absent`: taken off. */
+type Value = "True" | "False" | "Unknown" | "stale" | "absent";
+type Line = readonly [type: string, status: Value, reason: string, sentence: string];
 
 export type Told = readonly Line[];
 
@@ -41,15 +44,7 @@ export function conditionsOf(cause: Cause): Told {
     case "bindingChanged":
       return bindingChanged();
     case "begun":
-      return told(
-        "False",
-        "OperationInProgress",
-        "The database is about to be read.",
-        "reconciling",
-        ACTIVE,
-        ["ArtifactResolved", "True", "SnapshotTaken", cause.sentence],
-        ["EngineSupported", "True", "SupportedEngine", "This engine is supported."],
-      );
+      return begun(cause);
     case "claimed":
       return claimed(cause.type, cause.proving, cause.approved);
     case "realmHeld":
@@ -76,12 +71,16 @@ export function conditionsOf(cause: Cause): Told {
         failed("ConfigurationError", cause.sentence),
       );
     case "sourceRefused":
-      return told("False", cause.reason, cause.sentence, "reconciling", ACTIVE, failed(cause.reason, cause.sentence), [
-        "ArtifactResolved",
+      return told(
         "False",
         cause.reason,
         cause.sentence,
-      ]);
+        "reconciling",
+        ACTIVE,
+        failed(cause.reason, cause.sentence),
+        ["ArtifactResolved", "False", cause.reason, cause.sentence],
+        ["InSync", "stale", "SourceFreshnessUnknown", "What is declared now cannot be read."],
+      );
     default:
       return outcome(cause);
   }
@@ -133,16 +132,7 @@ function outcome(cause: Outcome): Told {
     case "converged":
       return converged(cause.unknownOutcome);
     case "planRefused":
-      return told(
-        "False",
-        cause.reason,
-        cause.sentence,
-        "stalled",
-        READ,
-        NO_APPROVAL,
-        ["PlanReady", "False", cause.reason, cause.sentence],
-        ["InSync", "False", cause.reason, cause.sentence],
-      );
+      return planRefused(cause.reason, cause.sentence);
     default:
       return standing(cause);
   }
@@ -160,12 +150,14 @@ function standing(cause: Standing): Told {
     case "holding":
       return told("False", "OutcomeUnknown", cause.sentence, "reconciling", IDLE);
     case "targetMoved":
-      return told("False", "TargetIdentityChanged", cause.sentence, "stalled", [
-        "InSync",
-        "Unknown",
+      return told(
+        "False",
         "TargetIdentityChanged",
         cause.sentence,
-      ]);
+        "stalled",
+        ["InSync", "Unknown", "TargetIdentityChanged", cause.sentence],
+        ["DriftDetected", "stale", "TargetIdentityChanged", cause.sentence],
+      );
     case "superseded":
       return told(
         "False",
@@ -204,6 +196,41 @@ function standing(cause: Standing): Told {
     case "deleting":
       return told("False", "OperationInProgress", cause.sentence, "reconciling");
   }
+}
+
+/** A cycle begins; what was proved of another declaration does not speak for this one. */
+function begun(cause: Extract<Cause, { readonly at: "begun" }>): Told {
+  const common: readonly Line[] = [
+    ACTIVE,
+    ["ArtifactResolved", "True", "SnapshotTaken", cause.sentence],
+    ["EngineSupported", "True", "SupportedEngine", "This engine is supported."],
+  ];
+  if (!cause.changed) {
+    return told("False", "OperationInProgress", "The database is about to be read.", "reconciling", ...common);
+  }
+  const sentence = "What is declared changed; the database is read again.";
+  return told("False", "DesiredStateChanged", sentence, "reconciling", ...common, [
+    "InSync",
+    "False",
+    "DesiredStateChanged",
+    sentence,
+  ]);
+}
+
+/** No plan came of the reading: only a fence that was hit says that something is left to change. */
+function planRefused(reason: string, sentence: string): Told {
+  const inSync = reason === "PlanRefused" ? "Unknown" : "False";
+  return told(
+    "False",
+    reason,
+    sentence,
+    "stalled",
+    READ,
+    NO_APPROVAL,
+    ["PlanReady", "False", reason, sentence],
+    ["InSync", inSync, reason, sentence],
+    ["DriftDetected", "Unknown", reason, "How the database differs is not known: no plan came of the last reading."],
+  );
 }
 
 function claimed(type: OperationName, proving: boolean, approved: boolean): Told {
@@ -294,15 +321,13 @@ function decided(cause: Extract<Outcome, { readonly at: "decided" }>): Told {
 }
 
 const WAITS = {
-  PlanReady: "The plan waits for an approval of exactly this plan: kubectl ptah approve shows and approves it.",
-  PrivilegeChanges:
-    "The plan changes who may do what and waits for an approval: kubectl ptah approve shows and approves it.",
-  UnprovenChanges:
-    "Applying did not make this difference go away, so the plan waits for an approval: look at the plan, then kubectl ptah approve.",
+  PlanReady: "The plan waits for an approval of exactly this plan.",
+  PrivilegeChanges: "The plan changes who may do what and waits for an approval of exactly this plan.",
+  UnprovenChanges: "Applying did not make this difference go away, so the plan waits for an approval.",
 } as const;
 const REFUSES = {
   DestructiveChangesDisabled:
-    "The plan may lose data and spec.policy.allowDestructive is false: change what is declared, or allow such plans (they still need an approval).",
+    "The plan may lose data and spec.policy.allowDestructive is false. Such plans need an approval also where it is true.",
   ApplyDisabled: "spec.policy.apply is Never: plans are recorded and none is run.",
 } as const;
 
@@ -356,5 +381,15 @@ const ENGINE_REASONS = new Set(["UnsupportedEngine", "UnsupportedSource", "Unsup
 
 function blocked(reason: string, sentence: string): Told {
   const engine: readonly Line[] = ENGINE_REASONS.has(reason) ? [["EngineSupported", "False", reason, sentence]] : [];
-  return told("False", reason, sentence, "stalled", ACTIVE, ["Applying", "False", reason, sentence], ...engine);
+  return told(
+    "False",
+    reason,
+    sentence,
+    "stalled",
+    ACTIVE,
+    ["Applying", "False", reason, sentence],
+    ["InSync", "stale", reason, sentence],
+    ["DriftDetected", "stale", reason, sentence],
+    ...engine,
+  );
 }

@@ -123,7 +123,7 @@ describe("what people read", () => {
     ["InSync", { at: "converged", unknownOutcome: false }],
     ["VerifyingConvergence", { at: "applied", unknown: true, sentence: "" }],
     ["VerifyingConvergence", { at: "claimed", type: "Plan", proving: true, approved: false }],
-    ["Observing", { at: "begun", read: "Observe", sentence: "" }],
+    ["Observing", { at: "begun", read: "Observe", changed: true, sentence: "" }],
     ["Planning", { at: "observed", proving: false }],
     ["Applying", { at: "claimed", type: "Apply", proving: false, approved: true }],
     ["Failed", { at: "readFailed", type: "Observe", reason: "OperationFailed", sentence: "", unreachable: true }],

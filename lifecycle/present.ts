@@ -19,7 +19,13 @@ export type Leads = "Pending" | "Suspended" | "Observing" | "Verifying" | "Await
 export type Cause =
   | { readonly at: "bound" }
   | { readonly at: "bindingChanged" }
-  | { readonly at: "begun"; readonly read: OperationName; readonly sentence: string }
+  | {
+      readonly at: "begun";
+      readonly read: OperationName;
+      /** Another declaration than the last cycle's. */
+      readonly changed: boolean;
+      readonly sentence: string;
+    }
   | { readonly at: "claimed"; readonly type: OperationName; readonly proving: boolean; readonly approved: boolean }
   | { readonly at: "realmHeld"; readonly type: OperationName; readonly proving: boolean; readonly sentence: string }
   | {
@@ -82,6 +88,28 @@ function tellsOfApply(conditions: readonly Condition[] | undefined): boolean {
   );
 }
 
+/** Conditions that are written as False only after they were True once: absent means that it never happened. */
+const ONLY_AFTER_TRUE: ReadonlySet<string> = new Set(["Applying", "ReconciliationFailed"]);
+
+/** What a line leaves of the condition that stands; undefined where it says nothing new, null where it takes it off. */
+function conditionAfter(
+  old: Condition | undefined,
+  [type, value, reason, sentence]: Told[number],
+  generation: number,
+  nowMs: number,
+): Condition | null | undefined {
+  if (value === "absent") return old === undefined ? undefined : null;
+  const never = old === undefined && (value === "stale" || (value !== "True" && ONLY_AFTER_TRUE.has(type)));
+  if (never) return undefined;
+  const status = value === "stale" ? "Unknown" : value;
+  const message = bounded(sentence);
+  const kept = old?.status === status;
+  const same = kept && old.reason === reason && old.message === message && old.observedGeneration === generation;
+  if (same) return undefined;
+  const lastTransitionTime = kept ? old.lastTransitionTime : instantOf(Math.floor(nowMs / 1000) * 1000);
+  return { type, status, reason, message, lastTransitionTime, observedGeneration: generation };
+}
+
 /** The conditions with what was told; the same array when it said nothing new. */
 function merged(
   before: Condition[] | undefined,
@@ -90,28 +118,14 @@ function merged(
   nowMs: number,
 ): Condition[] | undefined {
   let next: Condition[] | undefined;
-  for (const [type, status, reason, sentence] of told) {
+  for (const line of told) {
     const list: readonly Condition[] = next ?? before ?? [];
-    const at = list.findIndex((condition) => condition.type === type);
-    const old = at >= 0 ? list[at] : undefined;
-    if (status === "absent") {
-      if (old !== undefined) next = list.filter((condition) => condition.type !== type);
-      continue;
-    }
-    const message = bounded(sentence);
-    if (
-      old?.status === status &&
-      old.reason === reason &&
-      old.message === message &&
-      old.observedGeneration === generation
-    ) {
-      continue;
-    }
-    const lastTransitionTime =
-      old?.status === status ? old.lastTransitionTime : instantOf(Math.floor(nowMs / 1000) * 1000);
-    const condition: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration: generation };
-    next ??= [...(before ?? [])];
-    if (at >= 0) next[at] = condition;
+    const at = list.findIndex(({ type }) => type === line[0]);
+    const condition = conditionAfter(at >= 0 ? list[at] : undefined, line, generation, nowMs);
+    if (condition === undefined) continue;
+    next = [...list];
+    if (condition === null) next.splice(at, 1);
+    else if (at >= 0) next[at] = condition;
     else next.push(condition);
   }
   return next ?? before;

@@ -69,6 +69,8 @@ export class TestWorld {
   answer: Answer;
   holdJobs = false;
   holdApply = false;
+  /** Whether a pass begins with the claim's Pods from the cache, as the shell's does. */
+  seesPods = false;
   readonly moves: Move[] = [];
   #draws = 0;
 
@@ -153,6 +155,9 @@ export class TestWorld {
       ownedJobs: cached([...this.jobs.values()].map((j) => j.job).filter((j) => j.terminal !== undefined)),
       memory: this.memory,
       ...(result === undefined ? {} : { result }),
+      ...(this.seesPods && claim !== undefined
+        ? { pods: cached({ jobName: claim.jobName, pods: this.jobs.get(claim.jobName)?.pods ?? [] }) }
+        : {}),
     };
   }
 

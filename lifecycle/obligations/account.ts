@@ -66,8 +66,7 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
       return {
         kind: "none",
         reason: "RunnerProtocolMismatch",
-        sentence:
-          "The runner speaks another protocol; the executor never started. Set --runner-image to the image of this manager.",
+        sentence: "The runner speaks another protocol; the executor never started.",
       };
     case "invalid":
       return {

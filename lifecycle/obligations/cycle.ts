@@ -86,6 +86,10 @@ export function begin(c: Context, rule: RuleId): Move {
   if ("refused" in snapshot) return sourceRefused(c, rule, snapshot.refused.reason, snapshot.refused.sentence);
   const read = c.family.afterSource;
   const request = unansweredRequest(c);
+  const before = c.family.source(c.status);
+  const changed =
+    before !== undefined &&
+    (before.contentDigest !== snapshot.source.contentDigest || c.status.cycle?.generation !== c.resource.generation);
   return patch(c, `${rule}/begin`, {
     set: {
       source: snapshot.source,
@@ -97,6 +101,7 @@ export function begin(c: Context, rule: RuleId): Move {
     cause: {
       at: "begun",
       read,
+      changed,
       sentence: `${snapshot.source.requestedReference} is copied into ${snapshot.source.snapshot ?? ""}.`,
     },
     ...(request === undefined ? {} : { events: [requestAnswered(request.value)] }),

@@ -2,7 +2,7 @@
  * The mirror: the annotation that keeps an unsettled Apply known across a restore that loses status (rules 2 and 2b,
  * step 5). Ids and digests only; a record rebuilt from it is a hold, not a binding.
  */
-import { annotation } from "../../crds/names.ts";
+import { annotation, FINALIZER } from "../../crds/names.ts";
 import type { ApplyRecord, Claim, JournalEntry, Mirror } from "../../crds/status/index.ts";
 import { type Context, patch, patchMetadata, rest } from "../context.ts";
 import { GRACE_SECONDS } from "../limits.ts";
@@ -126,8 +126,7 @@ function lostEntry(c: Context, mirror: Mirror): JournalEntry {
 
 /** A mirror nobody can read may stand for an attempt: nothing is started beside it. */
 function unreadable(c: Context): Move {
-  const sentence =
-    "The annotation operator.ptah.run/unsettled-apply cannot be read, so it is not known whether an Apply is unsettled. Delete the resource and create it again without the annotation.";
+  const sentence = `The annotation ${annotation.unsettledApply} cannot be read, so it is not known whether an Apply is unsettled. Establish what it did; then delete the resource, take the finalizer ${FINALIZER} off by hand, and create it again without the annotation.`;
   return patchIfBlocked(c, sentence) ?? rest("2/unreadable", "Blocked");
 }
 

@@ -82,7 +82,7 @@ function podHeld(c: Context, rule: string, claim: Claim, job: JobFacts): Move | 
   const pods = c.view.pods?.value.jobName === claim.jobName ? c.view.pods.value.pods : [];
   const waiting = pods.find((pod) => pod.waiting !== undefined && !pod.gated);
   if (waiting === undefined) return undefined;
-  const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}. Provide what its spec names; it starts by itself then.`;
+  const sentence = `Pod ${waiting.name} of ${claim.type} cannot start: ${waiting.waiting ?? ""}.`;
   return patchIfNew(c, rule, { cause: { at: "podHeld", reason: "PodCannotStart", sentence } });
 }
 

@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { loadParser } from "../sql/index.ts";
+import { TestWorld } from "./testing.ts";
+import { sourceOf } from "./testing-facts.ts";
+import { CREATE, database, planOf, SPEC } from "./testing-plans.ts";
+import { realTools, type Tools } from "./tools.ts";
+
+let tools: Tools;
+beforeAll(async () => {
+  const parser = await loadParser();
+  if ("error" in parser) throw new Error("no parser");
+  tools = realTools(parser);
+});
+
+const message = (w: TestWorld, type: string): string | undefined =>
+  w.status.conditions?.find((condition) => condition.type === type)?.message;
+
+describe("what people are told", () => {
+  test("an edited source is not in sync from the moment it is read again", () => {
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.settle();
+    expect(w.condition("InSync")).toBe("True ScopedConverged");
+    w.holdJobs = true;
+    w.source = sourceOf("two");
+    w.settle();
+    expect(w.condition("InSync")).toBe("False DesiredStateChanged");
+    w.holdJobs = false;
+    w.endJobs();
+    w.settle();
+    expect(w.condition("InSync")).toBe("True ScopedConverged");
+  });
+
+  test("an interval's reading of the same source leaves what was proved", () => {
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.settle();
+    w.holdJobs = true;
+    w.wallMs += 3_600_000;
+    w.settle();
+    expect(w.status.phase).toBe("Observing");
+    expect(w.condition("InSync")).toBe("True ScopedConverged");
+  });
+
+  test("a source that cannot be read any more leaves unknown whether the database is in sync", () => {
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.settle();
+    w.source = { state: "refused", reason: "SourceNotFound", sentence: "ConfigMap orders-schema does not exist." };
+    w.settle();
+    expect(w.condition("InSync")).toBe("Unknown SourceFreshnessUnknown");
+  });
+
+  test("a refused plan leaves the difference unknown, whatever was found before", () => {
+    let refused = false;
+    const db = database(planOf(CREATE));
+    const refusal = { error: { code: "plan_refused", message: "A domain is not managed." }, planOutcome: undefined };
+    const w = new TestWorld(tools, SPEC, (job) => (refused && job.work.type === "Plan" ? refusal : db.answer(job)));
+    w.settle();
+    expect(w.condition("DriftDetected")).toBe("True ScopedChanges");
+    refused = true;
+    w.source = sourceOf("two");
+    w.settle();
+    expect(w.status.phase).toBe("Blocked");
+    expect(w.condition("DriftDetected")).toBe("Unknown PlanRefused");
+    expect(w.condition("InSync")).toBe("Unknown PlanRefused");
+  });
+
+  test("a blocked resource keeps no verdict of earlier, and gets none it never had", () => {
+    const other = { family: "schema", namespace: "a", name: "b", uid: "c", sharedRealm: false } as const;
+    const others = [{ ...other, suspended: false, deleting: false, engineSupported: true, owes: false }];
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.settle();
+    w.others = others;
+    w.settle();
+    expect(w.condition("DriftDetected")).toBe("Unknown RealmConflict");
+    expect(w.condition("InSync")).toBe("Unknown RealmConflict");
+    const fresh = new TestWorld(tools, SPEC, () => ({}));
+    fresh.others = others;
+    fresh.settle();
+    expect(fresh.condition("DriftDetected")).toBeUndefined();
+    expect(fresh.condition("InSync")).toBeUndefined();
+  });
+
+  test("Applying and ReconciliationFailed are absent until an Apply ran, or something failed", () => {
+    const db = database(planOf(CREATE));
+    const w = new TestWorld(tools, SPEC, db.answer);
+    w.settle();
+    expect(w.condition("Applying")).toBeUndefined();
+    expect(w.condition("ReconciliationFailed")).toBeUndefined();
+    w.approve();
+    w.settle();
+    expect(w.condition("Applying")).toBe("False JobCompleted");
+    expect(w.condition("ReconciliationFailed")).toBeUndefined();
+  });
+
+  test("a failure that is over is told as over", () => {
+    let broken = true;
+    const w = new TestWorld(tools, SPEC, () =>
+      broken ? { error: { code: "connection_failed", message: "No route." }, driftReportDigest: undefined } : {},
+    );
+    w.settle();
+    expect(w.condition("ReconciliationFailed")).toBe("True OperationFailed");
+    broken = false;
+    w.run(() => w.status.phase === "InSync");
+    expect(w.condition("ReconciliationFailed")).toBe("False Succeeded");
+  });
+
+  test("an unreadable mirror names every step out of it, the finalizer included", () => {
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.annotations["operator.ptah.run/unsettled-apply"] = "{}";
+    w.settle();
+    expect(w.moves.at(-1)?.rule).toBe("2/unreadable");
+    expect(message(w, "Ready")).toContain("operator.ptah.run/active-operation");
+  });
+
+  test("what keeps a Pod from starting is named as the Pod says it", () => {
+    const w = new TestWorld(tools, SPEC, () => ({}));
+    w.holdJobs = true;
+    w.settle();
+    const held = [...w.jobs.values()][0];
+    const pod = held?.pods[0];
+    if (held === undefined || pod === undefined) throw new Error("no Pod");
+    held.pods = [{ ...pod, waiting: "ConfigMap ca of spec.target.caFrom does not exist" }];
+    w.seesPods = true;
+    w.settle();
+    expect(w.condition("Ready")).toBe("False PodCannotStart");
+    expect(message(w, "Ready")).toBe(
+      `Pod ${pod.name} of Observe cannot start: ConfigMap ca of spec.target.caFrom does not exist.`,
+    );
+  });
+});
