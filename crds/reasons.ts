@@ -35,6 +35,9 @@ const r = <const Word extends string>(
   next: string = WAIT,
 ): Reason & { readonly reason: Word } => ({ reason, conditions, meaning, who, next });
 
+/** What was read before says nothing any more. */
+const STALE = ["InSync=Unknown", "DriftDetected=Unknown"] as const;
+
 const SOURCE_REASONS = [
   r(
     "SnapshotTaken",
@@ -134,35 +137,35 @@ const SUPPORT_REASONS = [
   r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs.", "nobody", NOTHING),
   r(
     "UnsupportedEngine",
-    ["EngineSupported=False", "Ready=False", "Stalled=True", "PlanReady=False", "DatabaseReachable=Unknown"],
+    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE],
     "This version does not run the engine that spec.target.engine names.",
     "author",
     EDIT,
   ),
   r(
     "UnsupportedSource",
-    ["EngineSupported=False", "Ready=False", "Stalled=True"],
+    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE],
     "This version does not read the kind of source that spec.desired names.",
     "author",
     "Use a source this version reads (the message names them), or upgrade the operator.",
   ),
   r(
     "UnsupportedServerVersion",
-    ["EngineSupported=False", "Ready=False", "Stalled=True"],
+    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE],
     "No scratch image is configured for the server's major version, and spec.dev names no scratch database.",
     "operator administrator",
     "Give the manager --scratch-image ENGINE-MAJOR=IMAGE@DIGEST, or set spec.dev.urlFrom to a scratch database.",
   ),
   r(
     "RealmConflict",
-    ["Ready=False", "Stalled=True", "Applying=False"],
+    ["Ready=False", "Stalled=True", "Applying=False", ...STALE],
     "Another resource names the same database realm (coordinationKey or realmRef) and not all of them declare that they share it.",
     "author",
     "Set spec.target.sharedRealm on every resource of the realm, or remove or suspend the other one.",
   ),
   r(
     "RealmNotAuthorized",
-    ["Ready=False", "Stalled=True", "Applying=False"],
+    ["Ready=False", "Stalled=True", "Applying=False", ...STALE],
     "The PtahRealm that spec.target.realmRef names does not admit this resource.",
     "operator administrator",
     "Ask the administrator of the realm to list this namespace, or name the realm by spec.target.coordinationKey.",
@@ -311,21 +314,21 @@ const PLAN_REASONS = [
   ),
   r(
     "ProtectedTable",
-    ["PlanReady=False", "InSync=False", "Ready=False", "Stalled=True"],
+    ["PlanReady=False", "InSync=False", "DriftDetected=Unknown", "Ready=False", "Stalled=True"],
     "The change would touch a table of spec.policy.protectedTables. No plan is published.",
     "author",
     "Change the declaration so that the table stays as it is, or take it off spec.policy.protectedTables.",
   ),
   r(
     "PlanRefused",
-    ["PlanReady=False", "InSync=Unknown", "Ready=False", "Stalled=True"],
+    ["PlanReady=False", ...STALE, "Ready=False", "Stalled=True"],
     "The executor refuses to plan: the declaration or the database holds something it does not manage, or the change cannot be made.",
     "author",
     "The message names file, line or object. Change it, or leave it out with spec.policy.exclude.",
   ),
   r(
     "PlanTooLarge",
-    ["PlanReady=False", "Ready=False", "Stalled=True"],
+    ["PlanReady=False", "InSync=False", "DriftDetected=Unknown", "Ready=False", "Stalled=True"],
     "The plan is larger than a plan may be (8 MiB).",
     "author",
     "Declare the change in smaller steps.",
@@ -363,7 +366,7 @@ const APPLY_REASONS = [
   r("ProofInputsChanged", ["InSync=Unknown"], "The read that proves the Apply starts again."),
   r(
     "TargetIdentityChanged",
-    ["Ready=False", "Stalled=True", "InSync=Unknown"],
+    ["Ready=False", "Stalled=True", ...STALE],
     "The read that should prove the last Apply reached another database than the Apply did.",
     "database administrator",
     "Point the Secret at the first database again, or end the wait with kubectl ptah settle NAME.",
