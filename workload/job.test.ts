@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sequenceDigest } from "../crds/fingerprints.ts";
 import { jobName, RECORDED_GATE } from "../crds/names.ts";
 import { templateDigest } from "./digest.ts";
 import { buildJob, buildTemplate } from "./job.ts";
 import type { Container } from "./kubernetes.ts";
 import type { OperationSpec, Work } from "./operation.ts";
-import { parseSequence, sequenceDigest } from "./sequence.ts";
+import { parseSequence } from "./sequence.ts";
 import { samples } from "./testing/samples.ts";
 
 /** `UPDATE_GOLDEN=1 bun test ./workload` writes the files anew; the difference is what a review looks at. */

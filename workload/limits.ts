@@ -35,13 +35,8 @@ export const REFUSED_NAMES_MAX = 64;
 
 /** Versions of one migration directory: half of the 10 000 files that a source may have. */
 export const MIGRATIONS_MAX = 5_000;
-/** Newest rows of the revision table that a history carries. */
-export const MIGRATION_REVISIONS_MAX = 32;
 /** A version's textual key, and a checksum. */
 export const MIGRATION_KEY_LENGTH_MAX = 128;
-export const MIGRATION_DESCRIPTION_LENGTH_MAX = 1_024;
-/** Versions one plan may hold. */
-export const MIGRATION_SEQUENCE_MAX = 256;
 /** What a migration Apply's Job and Pod have beyond the child's own deadline: the run tells how it ended. */
 export const MIGRATION_APPLY_GRACE_SECONDS = 60;
 

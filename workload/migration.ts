@@ -1,10 +1,7 @@
 import * as v from "valibot";
-import {
-  MIGRATION_DESCRIPTION_LENGTH_MAX,
-  MIGRATION_KEY_LENGTH_MAX,
-  MIGRATION_REVISIONS_MAX,
-  MIGRATIONS_MAX,
-} from "./limits.ts";
+import { REVISIONS_MAX } from "../crds/status/migration.ts";
+import { MIGRATION_DESCRIPTION_MAX } from "../crds/status/plan.ts";
+import { MIGRATION_KEY_LENGTH_MAX, MIGRATIONS_MAX } from "./limits.ts";
 
 /**
  * What a migration operation states in its frame: the history it read, or the run it made (reference, runner contract 6.5;
@@ -14,7 +11,7 @@ import {
 const Version = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const Key = v.pipe(v.string(), v.minLength(1), v.maxLength(MIGRATION_KEY_LENGTH_MAX));
-const Description = v.pipe(v.string(), v.maxLength(MIGRATION_DESCRIPTION_LENGTH_MAX));
+const Description = v.pipe(v.string(), v.maxLength(MIGRATION_DESCRIPTION_MAX));
 const Versions = v.pipe(v.array(Version), v.maxLength(MIGRATIONS_MAX));
 
 /** What a version of the directory is to the database. */
@@ -47,12 +44,13 @@ const MigrationRevision = v.strictObject({
   version: Version,
   description: v.optional(Description),
   /** The row's own word: `applied`, `pending`, `failed`, or one of those with `:down`. */
-  state: v.pipe(v.string(), v.minLength(1), v.maxLength(32)),
+  state: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   /** RFC 3339, UTC. */
   appliedAt: v.optional(v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/))),
   /** Statements that took effect, and how many the file has. */
   applied: Count,
   total: Count,
+  checksum: v.optional(Key),
   executionMillis: v.optional(Count),
 });
 export type MigrationRevision = Readonly<v.InferOutput<typeof MigrationRevision>>;
@@ -71,7 +69,7 @@ export const MigrationHistory = v.strictObject({
   migrations: v.pipe(v.array(MigrationRecord), v.maxLength(MIGRATIONS_MAX)),
   dirtyRevision: v.optional(v.strictObject({ version: Version, applied: Count, total: Count })),
   /** The newest rows of the revision table, the newest first. */
-  revisions: v.optional(v.pipe(v.array(MigrationRevision), v.maxLength(MIGRATION_REVISIONS_MAX))),
+  revisions: v.optional(v.pipe(v.array(MigrationRevision), v.maxLength(REVISIONS_MAX))),
 });
 export type MigrationHistory = Readonly<v.InferOutput<typeof MigrationHistory>>;
 

@@ -1,3 +1,4 @@
+import type { SequenceStep } from "../crds/status/plan.ts";
 import type { JsonObject, ResourceRequirements, Toleration } from "./kubernetes.ts";
 import type { WireOperation } from "./result.ts";
 
@@ -102,15 +103,6 @@ export interface HistoryWork {
   readonly source: SourceSnapshot;
 }
 
-/** One step of an approved sequence, in the plan's order; what its digest covers. */
-export interface SequencedMigration {
-  readonly version: number;
-  readonly versionKey?: string;
-  readonly checksum: string;
-  readonly checkpoint?: boolean;
-  readonly transactionMode?: "file" | "none";
-}
-
 /** Runs exactly the approved sequence: the child selects its own work, so the selection is bound too. */
 export interface MigrationApplyWork extends ApplyFence {
   readonly type: "Apply";
@@ -121,7 +113,8 @@ export interface MigrationApplyWork extends ApplyFence {
     readonly fingerprint: string;
     readonly sequenceDigest: string;
     readonly historyFingerprint: string;
-    readonly migrations: readonly SequencedMigration[];
+    /** In the order they run; what `sequenceDigest` covers. */
+    readonly migrations: readonly SequenceStep[];
   };
   /** `spec.policy.transactionMode`; absent leaves each file its own. */
   readonly transactionMode?: "file" | "none";

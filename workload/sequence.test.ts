@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { encodeSequence, parseSequence, sequenceDigest } from "./sequence.ts";
+import { sequenceDigest } from "../crds/fingerprints.ts";
+import { encodeSequence, parseSequence } from "./sequence.ts";
 
 const step = { version: 3, version_key: "", checksum: "h1:orders-0003", checkpoint: false, transaction_mode: "" };
 const text = (...steps: object[]): string => JSON.stringify(steps);

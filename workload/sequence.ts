@@ -1,14 +1,11 @@
 import * as v from "valibot";
-import { MIGRATION_KEY_LENGTH_MAX, MIGRATION_SEQUENCE_MAX } from "./limits.ts";
-import type { SequencedMigration } from "./operation.ts";
+import { SEQUENCE_MAX, type SequenceStep } from "../crds/status/plan.ts";
+import { MIGRATION_KEY_LENGTH_MAX } from "./limits.ts";
 
 /**
- * The approved sequence of a migration plan on its way into the Pod: one environment variable, its digest beside it. The
- * forms are those other implementations share (reference, runner contract 6.5).
+ * The approved sequence of a migration plan on its way into the Pod: one environment variable, its digest beside it
+ * (reference, runner contract 6.5).
  */
-
-/** The sequence's digest, as plan, Job and runner compute it. */
-export { sequenceDigest } from "../crds/fingerprints.ts";
 
 const Step = v.strictObject({
   version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
@@ -17,10 +14,10 @@ const Step = v.strictObject({
   checkpoint: v.boolean(),
   transaction_mode: v.picklist(["", "file", "none"]),
 });
-const Sequence = v.pipe(v.array(Step), v.minLength(1), v.maxLength(MIGRATION_SEQUENCE_MAX));
+const Sequence = v.pipe(v.array(Step), v.minLength(1), v.maxLength(SEQUENCE_MAX));
 
 /** The sequence as the Job carries it. */
-export function encodeSequence(migrations: readonly SequencedMigration[]): string {
+export function encodeSequence(migrations: readonly SequenceStep[]): string {
   return JSON.stringify(
     migrations.map((m) => ({
       version: m.version,
@@ -33,7 +30,7 @@ export function encodeSequence(migrations: readonly SequencedMigration[]): strin
 }
 
 /** The sequence a Job carries, or undefined for text that is none: another field, no step, or a version twice. */
-export function parseSequence(text: string): SequencedMigration[] | undefined {
+export function parseSequence(text: string): SequenceStep[] | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,5 +1,5 @@
+import { sequenceDigest } from "../../crds/fingerprints.ts";
 import type { HistoryWork, MigrationApplyWork, OperationSpec, PlanWork, Work } from "../operation.ts";
-import { sequenceDigest } from "../sequence.ts";
 
 /** Operations that together show every shape a Job can have; the golden files are named after them. */
 const digest = (c: string): string => `sha256:${c.repeat(64)}`;
