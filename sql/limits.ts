@@ -16,6 +16,12 @@ export const LIMITS = {
   treeNodeCount: 2_000_000,
   /** How deep routine bodies may nest (a DO block that creates a function that …) before they count as unreadable. */
   bodyDepth: 8,
+  /** Statements of one MySQL text; a dump of rows has more than a plan, and each is one round trip. */
+  mysqlStatementCount: 100_000,
+  /** How deep MySQL blocks may nest in a body; the server's own parser stack ends far below. */
+  mysqlBlockDepth: 256,
+  /** The longest delimiter the MySQL client accepts. */
+  mysqlDelimiterLength: 15,
   planNameLength: 253,
   fingerprintLength: 128,
   reasonLength: 1024,
