@@ -8,9 +8,9 @@ import { engineSupported, normalizeEngine, sourceSupported } from "./engine.ts";
 import { KINDS, parsePtahSchema } from "./fields.ts";
 import { kube, opt, req } from "./meta.ts";
 import { explainPhase } from "./phases.ts";
-import { EVENT_REASONS, explainReason, REASONS } from "./reasons.ts";
+import { adviceFor, EVENT_REASONS, explainReason, REASONS } from "./reasons.ts";
 import { declaredSource, SourceSpec } from "./source.ts";
-import { SCHEMA_PHASES } from "./status/index.ts";
+import { MIGRATION_PHASES, SCHEMA_PHASES } from "./status/index.ts";
 import { type Structural, structural } from "./structural.ts";
 
 const object = (spec: object, more: object = {}) => ({
@@ -185,7 +185,7 @@ describe("reasons", () => {
   });
 
   test("every phase, condition type and code has its entry", () => {
-    expect(SCHEMA_PHASES.filter((phase) => explainPhase(phase) === undefined)).toEqual([]);
+    expect([...SCHEMA_PHASES, ...MIGRATION_PHASES].filter((phase) => explainPhase(phase) === undefined)).toEqual([]);
     expect(explainPhase("insync")?.meaning).toContain("fresh read");
     expect(explainCondition("stalled")?.whenTrue).toStartWith("Blocked");
     expect(explainCode("plan_refused")?.next).toContain("file and line");
@@ -205,6 +205,26 @@ describe("reasons", () => {
       "NoChanges",
     ];
     for (const word of settled) expect(explainReason(word).reason?.next).not.toContain("kubectl ptah wait");
+  });
+
+  test("every advice names a migration's commands for a migration", () => {
+    for (const entry of [...REASONS, ...EVENT_REASONS.map((event) => ({ ...event, who: "nobody" as const }))]) {
+      expect(adviceFor(entry, "schema").next).toBe(entry.next);
+      expect(adviceFor(entry, "migration").next).not.toMatch(
+        /schema\/|ptah (schema|plan|approve|settle) NAME|ptahschema|desired/,
+      );
+    }
+    const advice = explainReason("AwaitingApproval").reason;
+    expect(advice && adviceFor(advice, "migration").next).toBe("kubectl ptah approve migration/NAME");
+    const held = explainReason("OutcomeUnknown").reason;
+    expect(held && adviceFor(held, "migration")).toMatchObject({ who: "database administrator" });
+  });
+
+  test("a condition of a reason is one that some kind has", () => {
+    const types = new Set<string>(CONDITION_TYPES.map((c) => c.type));
+    expect(
+      REASONS.flatMap((entry) => entry.conditions.map((c) => c.split("=")[0] ?? "")).filter((t) => !types.has(t)),
+    ).toEqual([]);
   });
 
   test("a word is found whatever its case, among conditions and Events", () => {

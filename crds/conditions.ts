@@ -1,8 +1,17 @@
 /** Condition types: what True and False mean, and which of them is the good one. */
 
+export type ConditionObject =
+  | "PtahSchema"
+  | "PtahSchemaPlan"
+  | "PtahSchemaApproval"
+  | "PtahMigration"
+  | "PtahMigrationPlan"
+  | "PtahMigrationApproval"
+  | "PtahMigrationRunAcknowledgment";
+
 export interface ConditionType {
   readonly type: string;
-  readonly on: readonly ("PtahSchema" | "PtahSchemaPlan" | "PtahSchemaApproval")[];
+  readonly on: readonly ConditionObject[];
   /** `positive`: True is the wanted state; `negative`: True is trouble; `neutral`: neither. */
   readonly polarity: "positive" | "negative" | "neutral";
   readonly whenTrue: string;
@@ -12,22 +21,26 @@ export interface ConditionType {
 }
 
 const schema = ["PtahSchema"] as const;
-const approval = ["PtahSchemaApproval"] as const;
+const migration = ["PtahMigration"] as const;
+const both = ["PtahSchema", "PtahMigration"] as const;
+const approval = ["PtahSchemaApproval", "PtahMigrationApproval"] as const;
+const word = [...approval, "PtahMigrationRunAcknowledgment"] as const;
 
 const NOT_YET = "Nothing of the kind has been read yet.";
 
 export const CONDITION_TYPES = [
   {
     type: "Ready",
-    on: ["PtahSchema", "PtahSchemaPlan"],
+    on: [...both, "PtahSchemaPlan", "PtahMigrationPlan"],
     polarity: "positive",
-    whenTrue: "The database is as declared and nothing is owed. A plan: every chunk is stored and was read back.",
+    whenTrue:
+      "The database is as declared, no migration is pending, and nothing is owed. A plan: it is stored whole and was read back.",
     whenFalse: "Something is missing; the reason says what, and who has to act.",
     whenAbsent: "Never, once a manager has seen the object.",
   },
   {
     type: "Reconciling",
-    on: schema,
+    on: both,
     polarity: "neutral",
     whenTrue: "Something more comes by itself.",
     whenFalse: "Not written as False.",
@@ -35,7 +48,7 @@ export const CONDITION_TYPES = [
   },
   {
     type: "Stalled",
-    on: schema,
+    on: both,
     polarity: "negative",
     whenTrue: "Blocked: the answer does not change until somebody changes an input.",
     whenFalse: "Not written as False.",
@@ -43,7 +56,7 @@ export const CONDITION_TYPES = [
   },
   {
     type: "ArtifactResolved",
-    on: schema,
+    on: both,
     polarity: "positive",
     whenTrue: "The source is pinned to its content.",
     whenFalse: "The source could not be resolved.",
@@ -51,7 +64,7 @@ export const CONDITION_TYPES = [
   },
   {
     type: "ArtifactVerified",
-    on: schema,
+    on: both,
     polarity: "positive",
     whenTrue: "The verification policy accepts the artifact.",
     whenFalse: "The policy refused it, or has not judged it yet.",
@@ -91,7 +104,7 @@ export const CONDITION_TYPES = [
   },
   {
     type: "ApprovalRequired",
-    on: schema,
+    on: both,
     polarity: "neutral",
     whenTrue: "The plan waits for a person's approval.",
     whenFalse: "No approval is asked for, or policy refuses the plan whatever anybody approves.",
@@ -130,6 +143,22 @@ export const CONDITION_TYPES = [
     whenAbsent: "Nothing ever failed.",
   },
   {
+    type: "Progressing",
+    on: migration,
+    polarity: "neutral",
+    whenTrue: "An operation is under way, is tried again, or follows by itself.",
+    whenFalse: "Nothing is under way; the reason says what is waited for.",
+    whenAbsent: NOT_YET,
+  },
+  {
+    type: "Blocked",
+    on: migration,
+    polarity: "negative",
+    whenTrue: "The history, the source or an unsettled run refuses every run until somebody acts.",
+    whenFalse: "Nothing of the kind refuses a run.",
+    whenAbsent: NOT_YET,
+  },
+  {
     type: "Accepted",
     on: approval,
     polarity: "positive",
@@ -139,18 +168,20 @@ export const CONDITION_TYPES = [
   },
   {
     type: "Consumed",
-    on: approval,
+    on: word,
     polarity: "neutral",
-    whenTrue: "One dispatch has spent the approval; it authorises nothing more.",
+    whenTrue:
+      "One dispatch has spent the approval; it authorises nothing more. An acknowledgment: it ended the hold of its run.",
     whenFalse: "Not written as False.",
-    whenAbsent: "No dispatch has spent it.",
+    whenAbsent: "No dispatch has spent it; it ended no hold.",
   },
   {
     type: "Stale",
-    on: approval,
+    on: word,
     polarity: "negative",
-    whenTrue: "The plan it names does not stand any more. A new plan needs a new approval.",
-    whenFalse: "Its plan stands.",
+    whenTrue:
+      "The plan it names does not stand any more; a new plan needs a new approval. An acknowledgment: nobody waits for the run it names.",
+    whenFalse: "What it names stands.",
     whenAbsent: "The manager has not looked at it yet.",
   },
 ] as const satisfies readonly ConditionType[];

@@ -23,7 +23,11 @@ export const PHASES: readonly Phase[] = [
   p("Resolving", "The source is being resolved to its content."),
   p("Verifying", "The source's artifact is being verified."),
   p("Observing", "The database is being read."),
-  p("Planning", "The change is being computed and proven on a throwaway copy of the structure."),
+  p("Reading", "A migration: the database's history is being read."),
+  p(
+    "Planning",
+    "The change is being computed and proven on a throwaway copy of the structure. A migration: a plan stands; under apply: Never it stays.",
+  ),
   p("ReadyToApply", "A plan stands and policy lets it run without an approval; or spec.policy.apply is Never."),
   p(
     "AwaitingApproval",
@@ -34,7 +38,13 @@ export const PHASES: readonly Phase[] = [
   p("Blocked", "Nothing changes until somebody changes an input; the condition Stalled says which.", "author", WHY),
   p("Applying", "The plan is being applied by its one Job."),
   p("VerifyingConvergence", "The Apply ended; a fresh read has to prove what it did."),
-  p("InSync", "A fresh read proved that the database is as declared.", "nobody", "Nothing to do."),
+  p("VerifyingHistory", "A migration's run ended; a fresh read of the history follows."),
+  p(
+    "InSync",
+    "A fresh read proved that the database is as declared, or that no migration is pending.",
+    "nobody",
+    "Nothing to do.",
+  ),
   p("Suspended", "spec.suspend keeps new operations from starting.", "author", "Set spec.suspend to false to go on."),
   p("Failed", "The last operation failed; it is tried again after spec.execution.failureRetryInterval.", "author", WHY),
 ];

@@ -2,38 +2,12 @@
  * The closed table of condition reasons. A reason is a contract value: it is never given another meaning, adding one is
  * compatible. `kubectl ptah explain <reason>` and docs/reasons.md are this table.
  */
-import type { ConditionTypeName } from "./conditions.ts";
+import { EVENT_REASONS, type EventReason } from "./events.ts";
+import { MIGRATION_REASONS } from "./migrationreasons.ts";
+import { ACKNOWLEDGE, APPROVE, EDIT, EVENTS, LOOK, NOTHING, PLAN, type Reason, r, WAIT } from "./reason.ts";
 
-/** Who has to act. `nobody`: it comes by itself, or there is nothing to do. */
-export type Actor = "nobody" | "author" | "approver" | "database administrator" | "operator administrator";
-
-export interface Reason {
-  readonly reason: string;
-  /** Conditions it appears on, with their status. */
-  readonly conditions: readonly `${ConditionTypeName}=${"True" | "False" | "Unknown"}`[];
-  readonly meaning: string;
-  readonly who: Actor;
-  /** The next command, or what is waited for. */
-  readonly next: string;
-}
-
-const WAIT = "Nothing to do; kubectl ptah wait schema/NAME returns when it is over.";
-/** Of what is settled: there is nothing to wait for. */
-const NOTHING = "Nothing to do.";
-const LOOK = "kubectl ptah schema NAME";
-const PLAN = "kubectl ptah plan NAME";
-const REFRESH = "kubectl ptah refresh schema/NAME --wait";
-const EDIT = "kubectl edit ptahschema NAME";
-const EVENTS = "kubectl events --for ptahschema/NAME";
-const APPROVE = "kubectl ptah approve NAME";
-
-const r = <const Word extends string>(
-  reason: Word,
-  conditions: Reason["conditions"],
-  meaning: string,
-  who: Actor = "nobody",
-  next: string = WAIT,
-): Reason & { readonly reason: Word } => ({ reason, conditions, meaning, who, next });
+export * from "./events.ts";
+export { type Actor, type Advice, adviceFor, type Reason } from "./reason.ts";
 
 /** What was read before says nothing any more. */
 const STALE = ["InSync=Unknown", "DriftDetected=Unknown"] as const;
@@ -50,28 +24,28 @@ const SOURCE_REASONS = [
   r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest.", "nobody", NOTHING),
   r(
     "SourceNotFound",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "The ConfigMap, or a key of it that the spec names, does not exist.",
     "author",
     "Create the ConfigMap or the key the message names; the resource tries again by itself.",
   ),
   r(
     "SourceRefused",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "The source holds something that cannot be used, for example no file, a path that leaves the source, or too much.",
     "author",
     "Change what the message names; the resource tries again by itself.",
   ),
   r(
     "SourcePolicyNotFound",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "The ConfigMap that spec.desired.sourcePolicyFrom names does not exist or is not immutable.",
     "author",
     "Create it with immutable: true, or correct sourcePolicyFrom.",
   ),
   r(
     "SourcePolicyRefused",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False"],
+    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "The source policy does not admit this source; the message names the rule.",
     "author",
     "Use a source the policy admits, or have its owner publish another policy.",
@@ -108,12 +82,12 @@ const SOURCE_REASONS = [
   r("SourceUnresolved", ["PlanReady=False"], "There is no plan because there is no resolved source."),
   r(
     "Pending",
-    ["ArtifactVerified=False", "Ready=False"],
+    ["ArtifactVerified=False", "Ready=False", "ArtifactVerified=Unknown", "Progressing=True"],
     "Nothing has been read yet, or the next read is about to start.",
   ),
   r(
     "PolicyRefused",
-    ["ArtifactVerified=False"],
+    ["ArtifactVerified=False", "Blocked=True", "Ready=False", "Stalled=True"],
     "The verification policy refused the artifact.",
     "author",
     "Publish an artifact the policy accepts, or have its owner publish another policy.",
@@ -137,14 +111,14 @@ const SUPPORT_REASONS = [
   r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs.", "nobody", NOTHING),
   r(
     "UnsupportedEngine",
-    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE],
+    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE, "Blocked=True", "Progressing=False"],
     "This version does not run the engine that spec.target.engine names.",
     "author",
     EDIT,
   ),
   r(
     "UnsupportedSource",
-    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE],
+    ["EngineSupported=False", "Ready=False", "Stalled=True", ...STALE, "Blocked=True", "Progressing=False"],
     "This version does not read the kind of source that spec.desired names.",
     "author",
     "Use a source this version reads (the message names them), or upgrade the operator.",
@@ -158,14 +132,30 @@ const SUPPORT_REASONS = [
   ),
   r(
     "RealmConflict",
-    ["Ready=False", "Stalled=True", "Applying=False", ...STALE],
+    [
+      "Ready=False",
+      "Stalled=True",
+      "Applying=False",
+      ...STALE,
+      "Blocked=True",
+      "Progressing=False",
+      "ApprovalRequired=False",
+    ],
     "Another resource names the same database realm (coordinationKey or realmRef) and not all of them declare that they share it.",
     "author",
     "Set spec.target.sharedRealm on every resource of the realm, or remove or suspend the other one.",
   ),
   r(
     "RealmNotAuthorized",
-    ["Ready=False", "Stalled=True", "Applying=False", ...STALE],
+    [
+      "Ready=False",
+      "Stalled=True",
+      "Applying=False",
+      ...STALE,
+      "Blocked=True",
+      "Progressing=False",
+      "ApprovalRequired=False",
+    ],
     "The PtahRealm that spec.target.realmRef names does not admit this resource.",
     "operator administrator",
     "Ask the administrator of the realm to list this namespace, or name the realm by spec.target.coordinationKey.",
@@ -199,11 +189,15 @@ const READ_REASONS = [
   ),
   r("NoChanges", ["PlanReady=False"], "There is no plan because nothing is left to change.", "nobody", NOTHING),
   r("StaleObservation", ["PlanReady=False"], "The database has to be read again before planning."),
-  r("InputsChanged", ["Ready=False"], "A result was discarded because what it was computed from has moved."),
+  r(
+    "InputsChanged",
+    ["Ready=False", "Progressing=False"],
+    "A result was discarded because what it was computed from has moved.",
+  ),
   r("DesiredStateChanged", ["InSync=False", "Ready=False"], "What is declared changed; the database is read again."),
   r(
     "ExecutionBindingChanged",
-    ["Ready=False", "PlanReady=False", "InSync=Unknown"],
+    ["Ready=False", "PlanReady=False", "InSync=Unknown", "Progressing=False"],
     "An execution component changed; everything is read again under the new one.",
   ),
   r(
@@ -211,17 +205,24 @@ const READ_REASONS = [
     ["PlanReady=False", "InSync=Unknown", "Ready=False"],
     "The database realm's Lease was not held without a gap; the result was dropped.",
   ),
-  r("OperationInProgress", ["Ready=False", "Reconciling=True"], "An operation is under way."),
+  r("OperationInProgress", ["Ready=False", "Reconciling=True", "Progressing=True"], "An operation is under way."),
   r(
     "OperationFailed",
-    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True", "DatabaseReachable=False"],
+    [
+      "ReconciliationFailed=True",
+      "Ready=False",
+      "Reconciling=True",
+      "DatabaseReachable=False",
+      "Progressing=True",
+      "Progressing=False",
+    ],
     "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
     "author",
     EVENTS,
   ),
   r(
     "ResultMissing",
-    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True"],
+    ["ReconciliationFailed=True", "Ready=False", "Reconciling=True", "Progressing=True"],
     "An operation's Pod ended without an account of what it did. A read is tried again; an Apply is taken for unknown.",
     "author",
     EVENTS,
@@ -229,28 +230,28 @@ const READ_REASONS = [
   r("Succeeded", ["ReconciliationFailed=False"], "An operation succeeded after a failure.", "nobody", NOTHING),
   r(
     "ConfigurationError",
-    ["ReconciliationFailed=True", "Ready=False"],
+    ["ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "An operation's Job could not be built from what is declared or configured; nothing ran.",
     "author",
     "Change what the message names; it is tried again by itself.",
   ),
   r(
     "PodCannotStart",
-    ["Ready=False", "Reconciling=True"],
+    ["Ready=False", "Reconciling=True", "Progressing=True"],
     "The operation's Pod cannot start yet; the message says what it waits for. It starts by itself once that is there.",
     "author",
     "Create or correct what the message names, for example the Secret of spec.target.urlFrom.",
   ),
   r(
     "PodAdmissionRefused",
-    ["Ready=False"],
+    ["Ready=False", "Progressing=False"],
     "The API server refuses the operation's Pod. The claim stands and the Job controller keeps trying.",
     "operator administrator",
     "kubectl events shows the refusal on the Job; mend the quota, policy or webhook it names.",
   ),
   r(
     "RunnerProtocolMismatch",
-    ["ReconciliationFailed=True", "Ready=False"],
+    ["ReconciliationFailed=True", "Ready=False", "Progressing=False"],
     "The runner image speaks another protocol than the manager; the executor was not started.",
     "operator administrator",
     "Set --runner-image to the image of this manager.",
@@ -261,7 +262,7 @@ const PLAN_REASONS = [
   r("Published", ["PlanReady=True", "Ready=True"], "The plan and all its chunks are stored.", "nobody", PLAN),
   r(
     "AwaitingApproval",
-    ["Ready=False"],
+    ["Ready=False", "ApprovalRequired=True", "Progressing=False"],
     "A plan waits for a person's approval of exactly that plan.",
     "approver",
     APPROVE,
@@ -290,10 +291,10 @@ const PLAN_REASONS = [
   ),
   r("NotRequired", ["ApprovalRequired=False"], "Policy asks for no separate approval.", "nobody", NOTHING),
   r("Satisfied", ["ApprovalRequired=False"], "The approval passed its final check.", "nobody", NOTHING),
-  r("ApplyPending", ["Ready=False"], "The plan is allowed and about to be applied."),
+  r("ApplyPending", ["Ready=False", "Progressing=True"], "The plan is allowed and about to be applied."),
   r(
     "ApplyDisabled",
-    ["ApprovalRequired=False", "Ready=False"],
+    ["ApprovalRequired=False", "Ready=False", "Progressing=False"],
     "spec.policy.apply is Never: plans are recorded and none is applied.",
     "author",
     "Set spec.policy.apply to OnApproval to let a plan run.",
@@ -328,13 +329,17 @@ const PLAN_REASONS = [
   ),
   r(
     "PlanTooLarge",
-    ["PlanReady=False", "InSync=False", "DriftDetected=Unknown", "Ready=False", "Stalled=True"],
-    "The plan is larger than a plan may be (8 MiB).",
+    ["PlanReady=False", "InSync=False", "DriftDetected=Unknown", "Ready=False", "Stalled=True", "Blocked=True"],
+    "The plan is larger than a plan may be: 8 MiB of statements, or 256 migrations.",
     "author",
     "Declare the change in smaller steps.",
+    {
+      who: "author",
+      next: "Publish at most 256 versions above the applied ones at a time, or start the database from a checkpoint.",
+    },
   ),
   r("Stale", ["PlanReady=False"], "The plan went stale before it ran; the database is read again."),
-  r("StalePlan", ["Ready=False"], "The plan went stale before it ran; a new one follows."),
+  r("StalePlan", ["Ready=False", "Progressing=True"], "The plan went stale before it ran; a new one follows."),
   r(
     "ApprovalRevoked",
     ["ApprovalRequired=True", "PlanReady=False"],
@@ -360,8 +365,11 @@ const APPLY_REASONS = [
   ),
   r(
     "OutcomeUnknown",
-    ["Applying=False", "Ready=False"],
-    "Whether the Apply changed the database is not known; only reads go on.",
+    ["Applying=False", "Ready=False", "Blocked=True", "Stalled=True"],
+    "Whether the Apply changed the database, or how far it got, is not known; no other starts before that is settled.",
+    "nobody",
+    WAIT,
+    ACKNOWLEDGE,
   ),
   r("ProofInputsChanged", ["InSync=Unknown"], "The read that proves the Apply starts again."),
   r(
@@ -373,14 +381,21 @@ const APPLY_REASONS = [
   ),
   r(
     "RecordRestored",
-    ["Ready=False", "InSync=Unknown"],
+    ["Ready=False", "InSync=Unknown", "Blocked=True", "Stalled=True"],
     "The status was lost and the record of an unsettled Apply was put back from metadata.",
     "database administrator",
     "A fresh read settles it; where that cannot be, kubectl ptah settle NAME.",
+    ACKNOWLEDGE,
   ),
   r("Active", ["Suspended=False"], "The resource is active.", "nobody", NOTHING),
   r("Requested", ["Suspended=True"], "spec.suspend asks for it.", "author", EDIT),
-  r("Suspended", ["Ready=False"], "No new operation starts while spec.suspend is true.", "author", EDIT),
+  r(
+    "Suspended",
+    ["Ready=False", "Progressing=False"],
+    "No new operation starts while spec.suspend is true.",
+    "author",
+    EDIT,
+  ),
 ];
 
 const APPROVAL_REASONS = [
@@ -409,6 +424,7 @@ const ALL = [
   ...PLAN_REASONS,
   ...APPLY_REASONS,
   ...APPROVAL_REASONS,
+  ...MIGRATION_REASONS,
 ];
 
 /** A word of the closed table. */
@@ -416,66 +432,6 @@ export type ReasonName = (typeof ALL)[number]["reason"];
 
 /** Every condition reason, sorted. */
 export const REASONS: readonly Reason[] = ALL.sort((a, b) => a.reason.localeCompare(b.reason, "en"));
-
-export interface EventReason {
-  readonly reason: string;
-  readonly type: "Normal" | "Warning";
-  readonly on: "PtahSchema" | "PtahSchemaApproval";
-  readonly when: string;
-  readonly next: string;
-}
-
-const e = <const Word extends string>(
-  reason: Word,
-  type: EventReason["type"],
-  when: string,
-  next: string = WAIT,
-  on: EventReason["on"] = "PtahSchema",
-): EventReason & { readonly reason: Word } => ({ reason, type, on, when, next });
-
-const ALL_EVENTS = [
-  e("AdmissionSnapshotRefreshed", "Normal", "A claim that started nothing yet took up a new Pod envelope."),
-  e("ApplyOutcomeUnknown", "Warning", "An Apply ended without proof of what it did; a fresh read follows."),
-  e("ApprovalAccepted", "Normal", "An approval was accepted.", LOOK),
-  e("ApprovalRequired", "Normal", "A plan waits for a person.", APPROVE),
-  e("ApprovalRevoked", "Warning", "An approval became invalid before anything was started.", APPROVE),
-  e("ApprovalStale", "Warning", "An approval no longer matches the plan that stands.", APPROVE, "PtahSchemaApproval"),
-  e("ArtifactVerificationRefused", "Warning", "The verification policy refused the artifact.", EDIT),
-  e("ExecutionBindingChanged", "Warning", "An execution component changed; plans of the old one are retired."),
-  e("LeaseContinuityLost", "Warning", "The realm's Lease was not held without a gap; a result was dropped."),
-  e("OperationCompleted", "Normal", "An operation's result was accepted.", LOOK),
-  e("OperationFailed", "Warning", "An operation failed.", LOOK),
-  e("OperationStarted", "Normal", "An operation's Job was created."),
-  e("PlanStale", "Warning", "A plan went stale before it ran."),
-  e(
-    "PodAdmissionRefused",
-    "Warning",
-    "The API server refuses an operation's Pod.",
-    "kubectl events shows the refusal on the Job.",
-  ),
-  e("ProtectedTableRefused", "Warning", "The change would touch a protected table.", EDIT),
-  e("ReadRequested", "Normal", "A requested read is due now."),
-  e("ReadRequestInvalid", "Warning", "The annotation read-requested-at holds no RFC 3339 instant.", REFRESH),
-  e("ReadRestarted", "Normal", "A failed read gave way to reading the source again."),
-  e("RecordRestored", "Warning", "The record of an unsettled Apply was put back from metadata.", LOOK),
-  e("ResultReadFailed", "Warning", "An operation's log could not be read; it is read again."),
-  e("ResultReadTimedOut", "Warning", "Reading an operation's log took too long; it is read again."),
-  e(
-    "RunnerProtocolMismatch",
-    "Warning",
-    "The runner image speaks another protocol.",
-    "Set --runner-image to the image of this manager.",
-  ),
-  e("Settled", "Normal", "A person settled the record of an Apply.", LOOK),
-  e("TargetLockReleaseOwed", "Warning", "A Lease could not be given back; it is tried again."),
-  e("VerificationPolicyInvalidated", "Warning", "The verification policy stopped matching."),
-];
-
-/** An Event's word of the closed table. */
-export type EventReasonName = (typeof ALL_EVENTS)[number]["reason"];
-
-/** Every Event reason, sorted. Events may be lost; conditions and status.journal are the record. */
-export const EVENT_REASONS: readonly EventReason[] = ALL_EVENTS;
 
 /** The entries a word names, whatever its case: a condition reason, an Event reason, or both. */
 export function explainReason(word: string): { readonly reason?: Reason; readonly event?: EventReason } {

@@ -59,7 +59,7 @@ function partsOf({ phase, condition, reason, event, code }: Explained): string[]
       ? []
       : [
           [
-            ...field("Event", `${event.reason} (${event.type}, on ${event.on})`),
+            ...field("Event", `${event.reason} (${event.type}, on ${event.on.join(", ")})`),
             ...field("When", event.when),
             ...(reason === undefined ? field("Next", event.next) : []),
           ],

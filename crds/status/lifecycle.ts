@@ -11,7 +11,7 @@ import {
   SecretKeySelector,
 } from "../common.ts";
 import { duration } from "../duration.ts";
-import { int, opt, req, set, text } from "../meta.ts";
+import { int, kube, opt, req, set, text } from "../meta.ts";
 import {
   AdmissionSnapshot,
   ExecutionBinding,
@@ -166,14 +166,28 @@ export const Cycle = v.object({
 export type Cycle = v.InferOutput<typeof Cycle>;
 
 /** How a record ended. */
-export const ResolvedRun = v.object({
-  operationID: req("Operation id of the Apply.", Digest),
-  outcome: req("Outcome the record held.", text(1, 63)),
-  resolution: req("What settled it.", v.picklist(["Reading", "Superseded", "Acknowledged", "Settled"])),
-  by: opt("Person who settled it, as admission stamped it; required for Acknowledged and Settled.", ApprovalIdentity),
-  acknowledgment: opt("The acknowledgment that settled it.", ImmutableObjectReference),
-  resolvedAt: req("When.", Instant),
-});
+export const ResolvedRun = v.pipe(
+  v.object({
+    operationID: req("Operation id of the Apply.", Digest),
+    outcome: req("Outcome the record held.", text(1, 63)),
+    resolution: req("What settled it.", v.picklist(["Reading", "Superseded", "Acknowledged", "Settled"])),
+    by: opt("Person who settled it, as admission stamped it; required for Acknowledged and Settled.", ApprovalIdentity),
+    acknowledgment: opt("The acknowledgment that settled it.", ImmutableObjectReference),
+    resolvedAt: req("When.", Instant),
+  }),
+  kube({
+    rules: [
+      {
+        rule: "(self.resolution in ['Acknowledged', 'Settled']) == has(self.by)",
+        message: "by is required for what a person resolved and only allowed there",
+      },
+      {
+        rule: "(self.resolution == 'Acknowledged') == has(self.acknowledgment)",
+        message: "acknowledgment is required with Acknowledged and only allowed there",
+      },
+    ],
+  }),
+);
 export type ResolvedRun = v.InferOutput<typeof ResolvedRun>;
 
 /** Applies since the last reading without changes; holds back a loop of DDL under apply: Always. */

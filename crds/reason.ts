@@ -1,0 +1,72 @@
+/** The vocabulary of the reason tables: who acts, and the commands a text may name. */
+import type { ConditionTypeName } from "./conditions.ts";
+import type { Family } from "./names.ts";
+
+/** Who has to act. `nobody`: it comes by itself, or there is nothing to do. */
+export type Actor = "nobody" | "author" | "approver" | "database administrator" | "operator administrator";
+
+/** Who has to act, and the next command or what is waited for. `NAME` stands for the resource. */
+export interface Advice {
+  readonly who: Actor;
+  readonly next: string;
+}
+
+export interface Reason extends Advice {
+  readonly reason: string;
+  /** Conditions it appears on, with their status. Progressing and Blocked are a PtahMigration's. */
+  readonly conditions: readonly `${ConditionTypeName}=${"True" | "False" | "Unknown"}`[];
+  readonly meaning: string;
+  /** Where the advice for a PtahMigration is another one; commands alone are translated by {@link adviceFor}. */
+  readonly migration?: Advice;
+}
+
+export const WAIT = "Nothing to do; kubectl ptah wait schema/NAME returns when it is over.";
+/** Of what is settled: there is nothing to wait for. */
+export const NOTHING = "Nothing to do.";
+export const LOOK = "kubectl ptah schema NAME";
+export const PLAN = "kubectl ptah plan NAME";
+export const REFRESH = "kubectl ptah refresh schema/NAME --wait";
+export const EDIT = "kubectl edit ptahschema NAME";
+export const EVENTS = "kubectl events --for ptahschema/NAME";
+export const APPROVE = "kubectl ptah approve NAME";
+/** How the hold of a migration's run ends. */
+export const ACKNOWLEDGE: Advice = {
+  who: "database administrator",
+  next:
+    "Find out in the database what the run did and mend it; a read with nothing pending settles it " +
+    "(kubectl ptah refresh migration/NAME --wait), and so does kubectl ptah acknowledge NAME.",
+};
+
+/** One row of the table. */
+export const r = <const Word extends string>(
+  reason: Word,
+  conditions: Reason["conditions"],
+  meaning: string,
+  who: Actor = "nobody",
+  next: string = WAIT,
+  migration?: Advice,
+): Reason & { readonly reason: Word } => ({
+  reason,
+  conditions,
+  meaning,
+  who,
+  next,
+  ...(migration === undefined ? {} : { migration }),
+});
+
+/** What the tables write for a schema, and what the same command is for a migration. */
+const COMMANDS: readonly (readonly [RegExp, string])[] = [
+  [/\bkubectl ptah (?:schema|plan) NAME\b/g, "kubectl ptah migration NAME"],
+  [/\bkubectl ptah (approve|settle|wait) NAME\b/g, "kubectl ptah $1 migration/NAME"],
+  [/\bptahschema(\/| )NAME\b/g, "ptahmigration$1NAME"],
+  [/\bschema\/NAME\b/g, "migration/NAME"],
+  [/\bspec\.desired\b/g, "spec.artifact"],
+];
+
+/** The advice of an entry of any of the tables for a resource of one family, with its commands. */
+export function adviceFor(entry: Advice & { readonly migration?: Advice }, family: Family): Advice {
+  if (family === "schema") return { who: entry.who, next: entry.next };
+  if (entry.migration !== undefined) return entry.migration;
+  const next = COMMANDS.reduce((text, [schema, migration]) => text.replace(schema, migration), entry.next);
+  return { who: entry.who, next };
+}
