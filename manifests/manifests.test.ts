@@ -59,8 +59,30 @@ describe("rights", () => {
     const verbs = (resource: string) =>
       rulesOf("ptah-operator-manager").flatMap((rule) => (rule.resources.includes(resource) ? rule.verbs : []));
     expect(verbs("pods").toSorted()).toEqual(["get", "list", "patch", "watch"]);
-    expect(verbs("ptahschemaapprovals").toSorted()).toEqual(["get", "list", "watch"]);
-    expect(verbs("ptahschemas")).not.toContain("delete");
+    for (const word of ["ptahschemaapprovals", "ptahmigrationapprovals", "ptahmigrationrunacknowledgments"]) {
+      expect(verbs(word).toSorted()).toEqual(["get", "list", "watch"]);
+    }
+    for (const subject of ["ptahschemas", "ptahmigrations"]) expect(verbs(subject)).not.toContain("delete");
+  });
+
+  test("a role for people reads every kind", () => {
+    const served = readdirSync(join(import.meta.dir, "../crds/yaml")).map((file) => file.replace(".yaml", ""));
+    for (const role of ["viewer", "plan-reader", "approver", "author"]) {
+      const read = rulesOf(`ptah-operator-${role}`).flatMap((rule) =>
+        rule.verbs.includes("get") ? rule.resources : [],
+      );
+      const missing = served.filter((plural) => !read.includes(plural) && plural !== "ptahschemaplanchunks");
+      expect([role, missing]).toEqual([role, []]);
+    }
+  });
+
+  test("approving and acknowledging are rights of their own", () => {
+    const created = (role: string) =>
+      rulesOf(`ptah-operator-${role}`).flatMap((rule) => (rule.verbs.includes("create") ? rule.resources : []));
+    expect(created("approver")).toEqual(["ptahschemaapprovals", "ptahmigrationapprovals"]);
+    expect(created("acknowledger")).toEqual(["ptahmigrationrunacknowledgments"]);
+    expect(created("author")).toEqual(["ptahschemas", "ptahmigrations"]);
+    expect(created("viewer")).toEqual([]);
   });
 
   test("the webhook writes nothing", () => {

@@ -183,7 +183,15 @@ describe("the definitions on an API server", () => {
     expect(await kubectl(target, ["explain", "ptahschema.spec.policy.protectedTables"])).toContain("no override");
     const listed = await kubectl(target, ["api-resources", "--categories=ptah", "-o", "name"]);
     expect(listed.trim().split("\n").sort()).toEqual(
-      ["ptahschemaapprovals", "ptahschemaplans", "ptahschemas"].map((plural) => `${plural}.operator.ptah.run`),
+      [
+        "ptahmigrationapprovals",
+        "ptahmigrationplans",
+        "ptahmigrationrunacknowledgments",
+        "ptahmigrations",
+        "ptahschemaapprovals",
+        "ptahschemaplans",
+        "ptahschemas",
+      ].map((plural) => `${plural}.operator.ptah.run`),
     );
   });
 });
