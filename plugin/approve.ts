@@ -1,15 +1,16 @@
 /** `kubectl ptah approve`: shows what will run, asks, and approves exactly that plan or nothing. */
 import { API_VERSION } from "../crds/common.ts";
 import { base32 } from "../crds/names.ts";
-import type { PtahSchema } from "../crds/ptahschema.ts";
 import type { PtahSchemaApproval } from "../crds/ptahschemaapproval.ts";
 import { type Custom, custom, isKubeError, orAbsent } from "../kube/index.ts";
 import { confirm } from "./ask.ts";
+import type { Unseen } from "./attention.ts";
 import { EXIT, type ExitCode, failed } from "./failure.ts";
+import type { Schema, Target } from "./families.ts";
 import { type LoadedPlan, loadPlan } from "./load.ts";
 import { planText } from "./planview.ts";
-import { conditionOf } from "./schemaview.ts";
-import { readSchema, type Session } from "./session.ts";
+import { conditionOf } from "./resource.ts";
+import { readResource, type Session } from "./session.ts";
 import { stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
 export interface ApproveFlags {
@@ -18,7 +19,6 @@ export interface ApproveFlags {
   readonly waitMs: number;
 }
 
-type Schema = Custom<PtahSchema>;
 type Approval = Custom<PtahSchemaApproval>;
 
 const WITHDRAWN = "the attempt that spent the approval was withdrawn before it ran anything; approve again";
@@ -26,13 +26,14 @@ const NAME_PART_MAX = 40;
 const SUFFIX_BYTES = 5;
 
 /** @throws Failure; nothing was approved then, or its message says that the answer to the create was lost */
-export async function approve(session: Session, name: string, flags: ApproveFlags): Promise<ExitCode> {
-  const schema = await readSchema(session, name);
+export async function approve(session: Session, target: Target<Schema>, flags: ApproveFlags): Promise<ExitCode> {
+  const { name } = target;
+  const schema = await readResource(session, target);
   const loaded = await loadPlan(session, schema, "current");
   refuseUnlessAwaited(schema);
   session.io.stdout(planText(loaded, session.namespace, undefined, session.colors));
   if (!flags.yes) await ask(session, name, loaded);
-  const again = await readSchema(session, name);
+  const again = await readResource(session, target);
   refuseIfReplaced(schema, again, loaded);
   refuseUnlessAwaited(again);
   const approval = await create(session, approvalOf(session, again, loaded));
@@ -42,9 +43,9 @@ export async function approve(session: Session, name: string, flags: ApproveFlag
     const stored = await reread(session, approval);
     const verdict = outcome(seen, stored, loaded);
     // The approval was read after the schema and may know more: a stop is believed only of a schema read after it.
-    return verdict.state === "stopped" ? outcome(await readSchema(session, name), stored, loaded) : verdict;
+    return verdict.state === "stopped" ? outcome(await readResource(session, target), stored, loaded) : verdict;
   };
-  session.io.stdout(`${await waitUntil(session, name, flags.waitMs, judge)}\n`);
+  session.io.stdout(`${await waitUntil(session, target, flags.waitMs, judge)}\n`);
   return EXIT.printed;
 }
 
@@ -148,7 +149,14 @@ function outcome(schema: Schema, approval: Approval | undefined, loaded: LoadedP
       message: `the plan ran and changes remain; a new plan waits: kubectl ptah plan ${metadata.name}`,
     };
   }
-  return { state: "going" };
+  return { state: "going", ...unseenApproval(approval) };
+}
+
+/** An approval without any condition has been looked at by nobody. */
+function unseenApproval({ metadata, status }: Approval): { unseen?: Unseen } {
+  const sinceMs = Date.parse(metadata.creationTimestamp ?? "");
+  if ((status?.conditions ?? []).length > 0 || status?.consumedBy !== undefined || Number.isNaN(sinceMs)) return {};
+  return { unseen: { what: `the approval ${metadata.name}`, sinceMs } };
 }
 
 function proved(schema: Schema, loaded: LoadedPlan): string {

@@ -1,5 +1,6 @@
 /** How a command ends when it does not print what was asked for. */
 import { isKubeError } from "../kube/index.ts";
+import { roleHint } from "./roles.ts";
 
 /** The contract's exit codes. */
 export const EXIT = { printed: 0, failed: 1, usage: 2, nothingStored: 3 } as const;
@@ -24,7 +25,8 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
   if (isKubeError(thrown, "Configuration")) return failed(`no cluster to speak to: ${thrown.message}`, thrown);
   if (isKubeError(thrown, "Forbidden")) {
-    return failed(`${thrown.message}. Ask for the role ptah-operator-approver or ptah-operator-author.`, thrown);
+    const hint = roleHint(thrown.message);
+    return failed(hint === undefined ? thrown.message : `${thrown.message.replace(/\.$/, "")}. ${hint}`, thrown);
   }
   return failed(thrown instanceof Error ? thrown.message : String(thrown), thrown);
 }

@@ -17,6 +17,8 @@ export interface Io {
   monotonicMs(): number;
   random(): number;
   sleep(ms: number): Promise<void>;
+  /** Acts once after a time, unless it is called off. @returns what calls it off */
+  later(ms: number, act: () => void): () => void;
 }
 
 /** The process's own streams and clock. */
@@ -40,5 +42,9 @@ export function processIo(): Io {
     monotonicMs: ports.monotonicMs,
     random: ports.random,
     sleep: (ms) => ports.sleep(ms),
+    later: (ms, act) => {
+      const timer = setTimeout(act, ms);
+      return () => clearTimeout(timer);
+    },
   };
 }

@@ -8,8 +8,14 @@ export const limits = {
   pollMs: 1_000,
   /** What holds a Pod or a realm may pass by itself; after this long a person is told. */
   heldMs: 10_000,
-  /** Looks in a row that may fail before waiting is given up. */
-  failedLooksMax: 10,
+  /** How long waiting goes on while the API server cannot be reached. */
+  unreachableMs: 5 * 60_000,
+  /** How long one look may take before the wait for its answer is told. */
+  quietMs: 5_000,
+  /** What a running manager has long looked at. */
+  unseenMs: 30_000,
+  /** A leader's Lease (15 s) that is older than this is nobody's; generous, because two clocks are compared. */
+  leaderSilentMs: 60_000,
   /** Attempts of a conditional annotation patch that meets other writers. */
   patchAttemptsMax: 5,
   /** Chunks of one plan read at a time. */

@@ -2,14 +2,15 @@
 import { Command, CommanderError, Option } from "commander";
 import { approve } from "./approve.ts";
 import { explain } from "./explain.ts";
-import { EXIT, type ExitCode, failureOf } from "./failure.ts";
+import { EXIT, type ExitCode, failureOf, usage } from "./failure.ts";
+import { FAMILIES, type Family, type Resource, SCHEMA, type Schema, type Target } from "./families.ts";
 import { type Io, processIo } from "./io.ts";
 import { printJournal } from "./journal.ts";
 import { limits } from "./limits.ts";
 import { type PlanOutput, printPlan } from "./plan.ts";
 import { refresh } from "./refresh.ts";
 import { printSchema, printSchemas } from "./schemaview.ts";
-import { durationFlag, openSession, type Session, type SharedFlags, schemaName } from "./session.ts";
+import { durationFlag, openSession, type Session, type SharedFlags, targetOf } from "./session.ts";
 import { settle } from "./settle.ts";
 import { versionText } from "./version.ts";
 import { waitFor } from "./wait.ts";
@@ -39,7 +40,7 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
   });
   try {
     if (argv.length === 0) {
-      io.stderr(program.helpInformation());
+      io.stderr(`${program.helpInformation()}${EXIT_CODES}\n`);
       return EXIT.usage;
     }
     await program.parseAsync(argv, { from: "user" });
@@ -52,12 +53,20 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
   }
 }
 
+const EXIT_CODES = `
+Exit codes:
+  0  printed or done
+  1  could not read, verify or do it; wait: somebody has to act, or the time is over
+  2  wrong usage
+  3  nothing stored to print`;
+
 function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>): Command {
-  const program = shared(new Command("kubectl-ptah"))
+  const program = shared(new Command("kubectl ptah"))
     .usage("COMMAND [flags]")
     .version(versionText("text").trimEnd(), "--version", "version of this plugin")
     .description("Read, approve and follow database changes. Uses your own rights; reads no Secret and no database.")
     .helpCommand("help [command]", "help for a command")
+    .addHelpText("after", EXIT_CODES)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout(text),
@@ -73,9 +82,13 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
   };
   clusterCommands(io, add);
   output(
-    add("explain [reason]", "what a condition reason or Event means and what to do", async (word, flags) => {
-      return explain(io, word, textOrJson(flags));
-    }),
+    add(
+      "explain [word]",
+      "what a phase, condition, reason, code or Event means and what to do",
+      async (word, flags) => {
+        return explain(io, word, textOrJson(flags));
+      },
+    ),
   );
   output(program.command("version").description("version of this plugin")).action((flags: Flags) =>
     ends(async () => {
@@ -89,10 +102,13 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
 type Add = (signature: string, description: string, handler: Handler) => Command;
 
 function clusterCommands(io: Io, add: Add): void {
-  const on = (act: (session: Session, name: string, flags: Flags) => Promise<ExitCode>): Handler => {
+  const on = <T extends Resource>(
+    families: readonly [Family<T>, ...Family<T>[]],
+    act: (session: Session, target: Target<T>, flags: Flags) => Promise<ExitCode>,
+  ): Handler => {
     return async (argument, flags) => {
-      const name = schemaName(argument ?? "");
-      return act(await openSession(io, flags), name, flags);
+      const target = targetOf(argument ?? "", families);
+      return act(await openSession(io, flags), target, flags);
     };
   };
   output(
@@ -103,27 +119,40 @@ function clusterCommands(io: Io, add: Add): void {
         async (argument, flags) => {
           if (argument === undefined)
             return printSchemas(await openSession(io, flags), flags.allNamespaces === true, textOrJson(flags));
-          return on((session, name) => printSchema(session, name, textOrJson(flags)))(argument, flags);
+          if (flags.allNamespaces === true) throw usage("-A lists the schemas of every namespace; leave the name out");
+          return on([SCHEMA], (session, target) => printSchema(session, target, textOrJson(flags)))(argument, flags);
         },
       ),
     ),
   ).option("-A, --all-namespaces", "schemas of every namespace");
-  shared(add("plan <name>", "the plan that stands: what would run, with class and reason of each statement", on(plan)))
+  shared(
+    add(
+      "plan <name>",
+      "the plan that stands: what would run, with class and reason of each statement",
+      on([SCHEMA], plan),
+    ),
+  )
     .addOption(
       new Option("-o, --output <format>", "how it is printed").choices(["text", "sql", "json"]).default("text"),
     )
     .addOption(new Option("--current", "the plan that stands (default)").conflicts("applied"))
     .option("--applied", "the plan that the last proved Apply ran");
   waiting(
-    shared(add("approve <name>", "show the plan that waits, ask, and approve exactly that plan", on(approveCommand))),
+    shared(
+      add(
+        "approve <name>",
+        "show the plan that waits, ask, and approve exactly that plan",
+        on([SCHEMA], approveCommand),
+      ),
+    ),
   )
     .option("-y, --yes", "do not ask")
     .option("--wait", "wait until a fresh read has proved it");
-  waiting(shared(add("wait <name>", "wait until a schema is in sync, or somebody has to act", on(waitCommand)))).option(
+  waiting(shared(add("wait <name>", "wait until in sync, or somebody has to act", on(FAMILIES, waitCommand)))).option(
     "--for <phase>",
     "wait for this phase instead",
   );
-  waiting(shared(add("refresh <name>", "ask for a read of the database now", on(refreshCommand)))).option(
+  waiting(shared(add("refresh <name>", "ask for a read of the database now", on(FAMILIES, refreshCommand)))).option(
     "--wait",
     "wait until that read has ended",
   );
@@ -131,14 +160,18 @@ function clusterCommands(io: Io, add: Add): void {
     shared(
       add(
         "journal <name>",
-        "what happened to a schema",
-        on((session, name, flags) => printJournal(session, name, textOrJson(flags))),
+        "what happened, as far back as the journal reaches",
+        on(FAMILIES, (session, target, flags) => printJournal(session, target, textOrJson(flags))),
       ),
     ),
   );
   waiting(
     shared(
-      add("settle <name>", "end the record of an Apply that no reading can settle, on your word", on(settleCommand)),
+      add(
+        "settle <name>",
+        "end the record of an Apply that no reading can settle, on your word",
+        on([SCHEMA], settleCommand),
+      ),
     ),
   )
     .option("-y, --yes", "do not ask")
@@ -147,20 +180,20 @@ function clusterCommands(io: Io, add: Add): void {
 
 const waitMsOf = (flags: Flags): number => durationFlag("--wait-timeout", flags.waitTimeout, limits.waitMs);
 
-const plan = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
-  printPlan(session, name, flags.applied === true ? "applied" : "current", flags.output);
+const plan = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
+  printPlan(session, target, flags.applied === true ? "applied" : "current", flags.output);
 
-const approveCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
-  approve(session, name, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+const approveCommand = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
+  approve(session, target, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
 
-const waitCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
-  waitFor(session, name, flags.for, waitMsOf(flags));
+const waitCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
+  waitFor(session, target, flags.for, waitMsOf(flags));
 
-const refreshCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
-  refresh(session, name, flags.wait === true, waitMsOf(flags));
+const refreshCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
+  refresh(session, target, flags.wait === true, waitMsOf(flags));
 
-const settleCommand = (session: Session, name: string, flags: Flags): Promise<ExitCode> =>
-  settle(session, name, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+const settleCommand = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
+  settle(session, target, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
 
 function shared(command: Command): Command {
   return command

@@ -1,8 +1,28 @@
 /** The next command of a reason, as it can be pasted. */
 import { explainReason } from "../crds/reasons.ts";
 
-/** @returns the sentence of the table of reasons with the resource's own name and namespace; undefined for another reason */
-export function nextOf(reason: string, at: { readonly name: string; readonly namespace?: string }): string | undefined {
+/** What of a remedy tells it from others: a field, a flag, a command. */
+const REMEDY = /spec(?:\.\w+)+|--[a-z][\w-]*|kubectl ptah \w+/g;
+
+/**
+ * The sentence of the table of reasons with the resource's own name and namespace.
+ * @param message what is shown beside it: advice that it already holds is not said twice, a command that can be pasted is
+ * @returns undefined for another reason, and where the message says as much
+ */
+export function nextOf(
+  reason: string,
+  at: { readonly name: string; readonly namespace?: string },
+  message = "",
+): string | undefined {
+  const next = explainReason(reason).reason?.next;
+  if (next === undefined || (message !== "" && said(next, message))) return undefined;
   const where = at.namespace === undefined ? at.name : `${at.name} -n ${at.namespace}`;
-  return explainReason(reason).reason?.next.replaceAll("NAME", where);
+  return next.replaceAll("NAME", where);
+}
+
+function said(next: string, message: string): boolean {
+  if (next.startsWith("kubectl ")) return false;
+  if (next.includes("the message names") || next.startsWith("The message names")) return true;
+  const remedies: readonly string[] = next.match(REMEDY) ?? [];
+  return remedies.length > 0 && remedies.every((remedy) => message.includes(remedy));
 }

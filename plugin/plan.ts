@@ -1,8 +1,9 @@
 /** `kubectl ptah plan`: prints the plan that stands, or the one that was applied. */
 import { EXIT, type ExitCode } from "./failure.ts";
+import type { Schema, Target } from "./families.ts";
 import { loadPlan, type PlanChoice } from "./load.ts";
 import { planText, sqlScript } from "./planview.ts";
-import { readSchema, type Session } from "./session.ts";
+import { readResource, type Session } from "./session.ts";
 import { visible } from "./text.ts";
 
 export type PlanOutput = "text" | "sql" | "json";
@@ -10,11 +11,11 @@ export type PlanOutput = "text" | "sql" | "json";
 /** Nothing reaches standard output until every check holds. */
 export async function printPlan(
   session: Session,
-  name: string,
+  target: Target<Schema>,
   choice: PlanChoice,
   output: PlanOutput,
 ): Promise<ExitCode> {
-  const schema = await readSchema(session, name);
+  const schema = await readResource(session, target);
   const loaded = await loadPlan(session, schema, choice);
   if (output === "json") {
     // Byte for byte, so that it still hashes to the content digest.

@@ -1,5 +1,6 @@
 /** A plan as a person reads it: what it is, then every statement with its class and reason. */
 import type { PlanDocument, PlanStatement } from "../sql/index.ts";
+import { laidOut } from "./layout.ts";
 import type { LoadedPlan } from "./load.ts";
 import { type Colors, field, instant, visible } from "./text.ts";
 
@@ -31,7 +32,7 @@ function privileges(loaded: LoadedPlan): string {
 export function statementLines(document: PlanDocument, colors: Colors): string[] {
   return document.statements.flatMap((statement, index) => [
     paint(statement, colors)(`-- ${index + 1}/${document.statements.length} ${headline(statement)}`),
-    visible(terminated(statement.sql)),
+    visible(terminated(laidOut(statement.sql))),
     "",
   ]);
 }

@@ -73,6 +73,23 @@ describe("kubectl ptah plan", () => {
     expect(await escapes({ outputIsTerminal: true, env: { NO_COLOR: "1" } })).toBe(false);
   });
 
+  test("shows a table one column to a line; -o sql stays the stored bytes", async () => {
+    const sql =
+      'CREATE TABLE "public"."t" ("a,(" numeric(10,2) DEFAULT 1, b text DEFAULT \'x, (y\', PRIMARY KEY ("a,("))';
+    const world = waitingWorld(planDocument([{ sql }]));
+    const shown = (await run(world, ["plan", "orders"])).stdout;
+    expect(shown).toEndWith(
+      [
+        'CREATE TABLE "public"."t" (',
+        '  "a,(" numeric(10,2) DEFAULT 1,',
+        "  b text DEFAULT 'x, (y',",
+        '  PRIMARY KEY ("a,(")',
+        ");\n",
+      ].join("\n"),
+    );
+    expect((await run(world, ["plan", "orders", "-o", "sql"])).stdout).toBe(`${sql};\n`);
+  });
+
   test("a plan of several chunks is put together in order", async () => {
     const many = Array.from({ length: 60 }, (_, i) => ({ sql: `COMMENT ON TABLE t IS '${String(i).repeat(6000)}'` }));
     const world = waitingWorld(planDocument(many));
@@ -230,6 +247,27 @@ describe("kubectl ptah journal", () => {
     );
     expect((await run(waitingWorld(), ["journal", "orders"])).code).toBe(3);
   });
+
+  test("says of the plan that stands that policy refuses it", async () => {
+    const world = waitingWorld();
+    const entry = (uid: string, time: string) => ({
+      type: "PlanPublished",
+      time,
+      plan: { name: PLAN, uid, fingerprint: digest("a") },
+      approvalRequired: false,
+    });
+    const entries = [entry("older", "2026-01-01T00:00:01Z"), entry("plan-uid", "2026-01-01T00:00:02Z")];
+    const ready = { type: "Ready", status: "False", reason: "PolicyBlocked", message: "no" };
+    world.status({
+      phase: "Blocked",
+      conditions: [{ ...ready, lastTransitionTime: "2026-01-01T00:00:02Z" }],
+      journal: { coveredSince: "2026-01-01T00:00:00Z", entries },
+    });
+    const lines = (await run(world, ["journal", "orders"])).stdout.split("\n");
+    expect(lines.filter((line) => line.includes("refused by policy (PolicyBlocked)"))).toEqual([
+      `2026-01-01T00:00:02Z  PlanPublished  ${PLAN}, refused by policy (PolicyBlocked)`,
+    ]);
+  });
 });
 
 describe("kubectl ptah explain", () => {
@@ -243,7 +281,7 @@ describe("kubectl ptah explain", () => {
     expect(await explained("unmanaged_kind")).toContain("Code:           unmanaged_kind\n");
     const both = await explained("Suspended");
     for (const part of ["Phase:", "Condition:", "Reason:"]) expect(both).toContain(part);
-    expect(await explained("ReadRequested")).toContain("Event:          ReadRequested (Normal, on PtahSchema)");
+    expect(await explained("ReadRequested")).toContain("Event:          ReadRequested (Normal, on PtahSchema");
   });
 
   test("lists every word, and suggests one where it knows none", async () => {
@@ -259,12 +297,13 @@ describe("kubectl ptah explain", () => {
 
 describe("usage", () => {
   test.each([
-    [[], "Usage: kubectl-ptah COMMAND"],
+    [[], "Usage: kubectl ptah COMMAND"],
     [["bogus"], "unknown command 'bogus'"],
     [["plan"], "missing required argument"],
     [["plan", "orders", "-o", "yaml"], "Allowed choices are text, sql, json"],
     [["plan", "orders", "--current", "--applied"], "cannot be used with"],
-    [["plan", "migration/orders"], "this version knows schemas only"],
+    [["plan", "pod/orders"], "this command knows no pod; write schema/orders"],
+    [["schema", "orders", "-A"], "-A lists the schemas of every namespace; leave the name out"],
     [["plan", "orders", "--timeout", "soon"], "--timeout needs a duration"],
     [["wait", "orders", "--for", "Happiness"], "--for needs a phase"],
   ])("%j ends with 2 and says why on standard error", async (argv, message) => {
@@ -277,8 +316,13 @@ describe("usage", () => {
     for (const argv of [["-h"], ["plan", "--help"], ["help"]]) {
       const ran = await run(waitingWorld(), argv);
       expect([ran.code, ran.stderr]).toEqual([0, ""]);
-      expect(ran.stdout).toContain("Usage: kubectl-ptah");
+      expect(ran.stdout).toContain("Usage: kubectl ptah");
+      expect(ran.stdout).not.toContain("kubectl-ptah");
     }
+  });
+
+  test("help says what the exit codes mean", async () => {
+    expect((await run(waitingWorld(), ["--help"])).stdout).toContain("Exit codes:\n  0  printed or done\n");
   });
 
   test("flags of the cluster may stand before or behind the command", async () => {

@@ -1,33 +1,36 @@
 /** `kubectl ptah schema`: where a schema is, what it waits for and what to do next. */
 import type { Condition } from "../crds/common.ts";
-import type { PtahSchema } from "../crds/ptahschema.ts";
 import { explainReason } from "../crds/reasons.ts";
-import { type Custom, custom } from "../kube/index.ts";
+import { nobodyLooks, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
+import { SCHEMA, type Schema, type Target } from "./families.ts";
 import { limits } from "./limits.ts";
 import { nextOf } from "./next.ts";
-import { readSchema, type Session } from "./session.ts";
+import { conditionOf } from "./resource.ts";
+import { readResource, type Session } from "./session.ts";
 import { type Colors, field, instant, span, table, visible } from "./text.ts";
 
-type Schema = Custom<PtahSchema>;
-
-export const conditionOf = (schema: Schema, type: string): Condition | undefined =>
-  schema.status?.conditions?.find((condition) => condition.type === type);
-
 /** Prints one schema. */
-export async function printSchema(session: Session, name: string, output: "text" | "json"): Promise<ExitCode> {
-  const schema = await readSchema(session, name);
-  const text = output === "json" ? jsonOf(schema) : `${schemaLines(schema, session.colors).join("\n")}\n`;
+export async function printSchema(
+  session: Session,
+  target: Target<Schema>,
+  output: "text" | "json",
+): Promise<ExitCode> {
+  const schema = await readResource(session, target);
+  const silence = await nobodyLooks(session, unseenOf(schema, session.io.nowMs()));
+  const text =
+    output === "json" ? jsonOf(schema, silence) : `${schemaLines(schema, silence, session.colors).join("\n")}\n`;
   session.io.stdout(text);
   return EXIT.printed;
 }
 
-function schemaLines(schema: Schema, colors: Colors): string[] {
+function schemaLines(schema: Schema, silence: string | undefined, colors: Colors): string[] {
   const { spec, status, metadata } = schema;
   const ready = conditionOf(schema, "Ready");
   return [
     ...field("Schema", `${metadata.namespace ?? ""}/${metadata.name}`),
     ...field("Phase", phaseOf(schema, colors)),
+    ...field("Manager", silence),
     ...field("Ready", ready === undefined ? "not judged yet" : `${ready.status} (${ready.reason})`),
     ...field("Engine", engineOf(schema)),
     ...field("Policy", `apply ${spec.policy.apply}${spec.policy.allowDestructive ? ", destructive allowed" : ""}`),
@@ -104,10 +107,10 @@ function conditionLines(schema: Schema): string[] {
 function nextLines(ready: Condition | undefined, at: Schema["metadata"]): string[] {
   const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
   if (entry === undefined) return [];
-  return ["", ...field("Who acts", entry.who), ...field("Next", nextOf(entry.reason, at))];
+  return ["", ...field("Who acts", entry.who), ...field("Next", nextOf(entry.reason, at, ready?.message))];
 }
 
-function jsonOf(schema: Schema): string {
+function jsonOf(schema: Schema, silence: string | undefined): string {
   const { status, metadata, spec } = schema;
   const content = {
     version: 1,
@@ -119,6 +122,7 @@ function jsonOf(schema: Schema): string {
     observedGeneration: status?.observedGeneration,
     phase: status?.phase,
     suspended: spec.suspend,
+    manager: silence,
     policy: spec.policy,
     source: status?.source,
     target: status?.target,
@@ -147,7 +151,7 @@ function jsonOf(schema: Schema): string {
 export async function printSchemas(session: Session, all: boolean, output: "text" | "json"): Promise<ExitCode> {
   const selection = all ? {} : { namespace: session.namespace };
   const options = { timeoutMs: session.requestMs, itemsMax: limits.listMax };
-  const { items } = await session.client.list(custom.PtahSchema.typed, selection, options);
+  const { items } = await session.client.list(SCHEMA.typed, selection, options);
   if (output === "json") {
     session.io.stdout(
       `${JSON.stringify({ version: 1, kind: "SchemaList", items: items.map(rowJson) }, undefined, 2)}\n`,
@@ -159,7 +163,17 @@ export async function printSchemas(session: Session, all: boolean, output: "text
   const rows = items.map((schema) => row(schema, all, session.io.nowMs()));
   const head = [...(all ? ["NAMESPACE"] : []), "NAME", "PHASE", "REASON", "NEXT READ"];
   session.io.stdout(`${table([head, ...rows]).join("\n")}\n`);
+  await tellSilence(session, items);
   return EXIT.printed;
+}
+
+/** Says below a list, as a diagnostic, that nobody looks; of the resource that waits longest. */
+async function tellSilence(session: Session, schemas: readonly Schema[]): Promise<void> {
+  const nowMs = session.io.nowMs();
+  const waiting = schemas.flatMap((schema) => unseenOf(schema, nowMs) ?? []);
+  const [longest] = waiting.sort((a, b) => a.sinceMs - b.sinceMs);
+  const sentence = await nobodyLooks(session, longest);
+  if (sentence !== undefined) session.io.stderr(`kubectl-ptah: ${sentence}\n`);
 }
 
 const rowJson = (schema: Schema) => ({

@@ -1,8 +1,8 @@
 /** One invocation: the cluster as the user's own credentials see it, and the flags every command shares. */
 import { parseDurationMs } from "../crds/duration.ts";
-import type { PtahSchema } from "../crds/ptahschema.ts";
-import { type Custom, connect, custom, type KubeClient, orAbsent } from "../kube/index.ts";
+import { connect, type KubeClient, orAbsent } from "../kube/index.ts";
 import { nothingStored, usage } from "./failure.ts";
+import type { Family, Resource, Target } from "./families.ts";
 import type { Io } from "./io.ts";
 import { limits } from "./limits.ts";
 import { type Colors, colorsOf } from "./text.ts";
@@ -39,23 +39,30 @@ export async function openSession(io: Io, flags: SharedFlags): Promise<Session> 
   return { io, client, namespace: flags.namespace ?? connection.namespace, requestMs, colors: colorsOf(io) };
 }
 
-const SCHEMA_WORDS = new Set(["schema", "schemas", "ptahschema", "ptahschemas", "ptahs"]);
-
-/** The schema's name in `NAME` or `schema/NAME`. @throws Failure (usage) for another kind of resource */
-export function schemaName(argument: string): string {
+/**
+ * The resource in `NAME` or `WORD/NAME`; a bare name is one of the first family.
+ * @param families the kinds the command works on
+ * @throws Failure (usage) for another kind of resource
+ */
+export function targetOf<T extends Resource>(
+  argument: string,
+  families: readonly [Family<T>, ...Family<T>[]],
+): Target<T> {
   const slash = argument.indexOf("/");
-  if (slash < 0) return argument;
+  if (slash < 0) return { family: families[0], name: argument };
   const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
   const name = argument.slice(slash + 1);
-  if (!SCHEMA_WORDS.has(word)) throw usage(`this version knows schemas only; write schema/${name || "NAME"}`);
-  if (name === "" || name.includes("/")) throw usage("write schema/NAME");
-  return name;
+  const family = families.find((known) => known.words.includes(word));
+  const forms = families.map((known) => `${known.words[0]}/${name || "NAME"}`).join(" or ");
+  if (family === undefined) throw usage(`this command knows no ${word}; write ${forms}`);
+  if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
+  return { family, name };
 }
 
-/** Reads a schema, uncached. @throws Failure (nothing stored) when there is none */
-export async function readSchema(session: Session, name: string): Promise<Custom<PtahSchema>> {
+/** Reads a resource, uncached. @throws Failure (nothing stored) when there is none */
+export async function readResource<T extends Resource>(session: Session, { family, name }: Target<T>): Promise<T> {
   const at = { namespace: session.namespace, name };
-  const found = await orAbsent(session.client.get(custom.PtahSchema.typed, at, { timeoutMs: session.requestMs }));
-  if (found === undefined) throw nothingStored(`there is no PtahSchema ${name} in namespace ${session.namespace}`);
+  const found = await orAbsent(session.client.get(family.typed, at, { timeoutMs: session.requestMs }));
+  if (found === undefined) throw nothingStored(`there is no ${family.kind} ${name} in namespace ${session.namespace}`);
   return found;
 }

@@ -1,10 +1,9 @@
 /** `kubectl ptah settle`: a person ends the record of an Apply whose effect no reading can establish. */
 import { annotation } from "../crds/names.ts";
-import type { PtahSchema } from "../crds/ptahschema.ts";
-import { type Custom, custom } from "../kube/index.ts";
 import { confirm } from "./ask.ts";
 import { EXIT, type ExitCode, failed, nothingStored } from "./failure.ts";
-import { readSchema, type Session } from "./session.ts";
+import type { Target, UnsettledRecord } from "./families.ts";
+import { readResource, type Session } from "./session.ts";
 import { field, instant } from "./text.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -14,30 +13,29 @@ export interface SettleFlags {
   readonly waitMs: number;
 }
 
-type Schema = Custom<PtahSchema>;
-
 /** @throws Failure */
-export async function settle(session: Session, name: string, flags: SettleFlags): Promise<ExitCode> {
-  const schema = await readSchema(session, name);
-  const record = schema.status?.pendingObservation;
+export async function settle(session: Session, target: Target, flags: SettleFlags): Promise<ExitCode> {
+  const { family, name } = target;
+  const resource = await readResource(session, target);
+  const record = family.record(resource);
   if (record === undefined) throw nothingStored(`no Apply of ${name} is unsettled`);
-  session.io.stdout(`${recordLines(schema, record).join("\n")}\n`);
+  session.io.stdout(`${recordLines(family.kind, `${session.namespace}/${name}`, record).join("\n")}\n`);
   if (!flags.yes) {
     const question = "Have you established what that run did to the database? Its record is ended on your word.";
     await confirm(session.io, question, name);
   }
-  const again = await readSchema(session, name);
-  if (again.status?.pendingObservation?.operationID !== record.operationID) {
+  const again = await readResource(session, target);
+  if (family.record(again)?.operationID !== record.operationID) {
     throw failed("the record changed while it was read; nothing was settled");
   }
   const body = { metadata: { annotations: { [annotation.settledApply]: record.operationID } } };
   const at = { namespace: session.namespace, name };
   const patch = { type: "merge", body, uid: again.metadata.uid } as const;
-  await session.client.patch(custom.PtahSchema.raw, at, patch, { timeoutMs: session.requestMs });
+  await session.client.patch(family.raw, at, patch, { timeoutMs: session.requestMs });
   session.io.stdout(`settled: ${record.operationID}; the record ends once nobody may still write\n`);
   if (!flags.wait) return EXIT.printed;
-  const message = await waitUntil(session, name, flags.waitMs, (seen) =>
-    seen.status?.pendingObservation?.operationID === record.operationID
+  const message = await waitUntil(session, target, flags.waitMs, (seen) =>
+    family.record(seen)?.operationID === record.operationID
       ? { state: "going" }
       : { state: "done", message: `the record of ${record.operationID} is ended` },
   );
@@ -45,12 +43,9 @@ export async function settle(session: Session, name: string, flags: SettleFlags)
   return EXIT.printed;
 }
 
-function recordLines(
-  schema: Schema,
-  record: NonNullable<NonNullable<Schema["status"]>["pendingObservation"]>,
-): string[] {
+function recordLines(kind: string, name: string, record: UnsettledRecord): string[] {
   return [
-    ...field("Schema", `${schema.metadata.namespace ?? ""}/${schema.metadata.name}`),
+    ...field(kind.replace(/^Ptah/, ""), name),
     ...field("Operation", record.operationID),
     ...field("Outcome", record.outcome),
     ...field("Job", record.job.name),

@@ -222,6 +222,8 @@ export interface Terminal {
   readonly answers?: readonly string[];
   /** Called at every sleep, which lasts no time but moves the monotonic clock. */
   readonly onSleep?: (sleeps: number) => void;
+  /** Whether a call that begins now takes so long that its silence is told. */
+  readonly quiet?: () => boolean;
 }
 
 /** Runs one command against the world. */
@@ -256,6 +258,10 @@ export async function run(world: World, argv: readonly string[], terminal: Termi
       written.clock += ms;
       written.sleeps += 1;
       terminal.onSleep?.(written.sleeps);
+    },
+    later: (_, act) => {
+      if (terminal.quiet?.() === true) act();
+      return () => undefined;
     },
   };
   try {

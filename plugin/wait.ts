@@ -1,28 +1,29 @@
-/** Waiting by looking again: bounded, with a line on standard error for every change of phase. */
-import { SCHEMA_PHASES, type SchemaPhase } from "../crds/index.ts";
-import type { PtahSchema } from "../crds/ptahschema.ts";
-import { type Custom, isKubeError } from "../kube/index.ts";
-import { EXIT, type ExitCode, failed, usage } from "./failure.ts";
+/** Waiting by looking again: bounded, with a line on standard error for every change of phase and for every silence. */
+import { isKubeError } from "../kube/index.ts";
+import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
+import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
+import type { Family, Resource, Target } from "./families.ts";
 import { limits } from "./limits.ts";
 import { nextOf } from "./next.ts";
-import { conditionOf } from "./schemaview.ts";
-import { readSchema, type Session } from "./session.ts";
+import { conditionOf } from "./resource.ts";
+import { readResource, type Session } from "./session.ts";
 import { isResolved } from "./source.ts";
 import { span, visible } from "./text.ts";
 
-type Schema = Custom<PtahSchema>;
-
 /** What one look comes to. */
 export type Verdict =
-  | { readonly state: "going" }
+  | {
+      readonly state: "going" /** What waits for a manager, where the resource itself does not show it. */;
+      readonly unseen?: Unseen;
+    }
   | { readonly state: "done"; readonly message: string }
   | { readonly state: "stopped"; readonly message: string };
 
 const GOING: Verdict = { state: "going" };
 
 /** The manager has judged this generation, and nothing is under way. */
-export function settledDown(schema: Schema): boolean {
-  const { status, metadata } = schema;
+export function settledDown(resource: Resource): boolean {
+  const { status, metadata } = resource;
   return (
     status !== undefined &&
     status.observedGeneration === metadata.generation &&
@@ -32,15 +33,16 @@ export function settledDown(schema: Schema): boolean {
 }
 
 /** Why a resource stays where it is until somebody acts, with the next command. */
-export function stuckMessage(schema: Schema): string {
-  const ready = conditionOf(schema, "Ready");
-  const phase = schema.status?.phase ?? "unset";
-  if (ready === undefined) return `${schema.metadata.name} is ${phase}`;
-  const next = nextOf(ready.reason, schema.metadata);
+export function stuckMessage(resource: Resource): string {
+  const { name } = resource.metadata;
+  const ready = conditionOf(resource, "Ready");
+  const phase = resource.status?.phase ?? "not seen by a manager yet";
+  if (ready === undefined) return `${name} is ${phase}`;
+  const next = nextOf(ready.reason, resource.metadata, ready.message);
   const message = visible(ready.message)
     .replaceAll("\n", " ")
     .replace(/([^.!?])$/, "$1.");
-  return `${schema.metadata.name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
+  return `${name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
 }
 
 /** Reasons for which a person has to act although the operator goes on trying by itself. */
@@ -52,110 +54,156 @@ const HELD_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Held up by something that only a person mends. */
-function isHeld(schema: Schema): boolean {
-  const current = schema.status?.observedGeneration === schema.metadata.generation;
-  return current && HELD_REASONS.has(conditionOf(schema, "Ready")?.reason ?? "");
+function isHeld(resource: Resource): boolean {
+  const current = resource.status?.observedGeneration === resource.metadata.generation;
+  return current && HELD_REASONS.has(conditionOf(resource, "Ready")?.reason ?? "");
 }
 
-const NEEDS_SOMEBODY: readonly (SchemaPhase | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
+const NEEDS_SOMEBODY: readonly (string | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
 
 /** Done when in sync, stopped where only a person moves it on. */
-export function restVerdict(schema: Schema): Verdict {
-  if (!settledDown(schema)) return GOING;
-  const phase = schema.status?.phase;
-  if (phase === "InSync") return { state: "done", message: `${schema.metadata.name} is in sync` };
-  return NEEDS_SOMEBODY.includes(phase) ? { state: "stopped", message: stuckMessage(schema) } : GOING;
+export function restVerdict(resource: Resource): Verdict {
+  if (!settledDown(resource)) return GOING;
+  const phase = resource.status?.phase;
+  if (phase === "InSync") return { state: "done", message: `${resource.metadata.name} is in sync` };
+  return NEEDS_SOMEBODY.includes(phase) ? { state: "stopped", message: stuckMessage(resource) } : GOING;
 }
 
 /**
  * Looks until the verdict is no longer "going".
  * @throws Failure when the time is over, the resource is replaced or deleted, or it cannot be read for too long
  */
-export async function waitUntil(
+export async function waitUntil<T extends Resource>(
   session: Session,
-  name: string,
+  target: Target<T>,
   timeoutMs: number,
-  judge: (schema: Schema) => Verdict | Promise<Verdict>,
+  judge: (resource: T) => Verdict | Promise<Verdict>,
 ): Promise<string> {
   const { io } = session;
   const end = io.monotonicMs() + timeoutMs;
-  const seen: Seen = { failures: 0 };
+  const seen: Seen<T> = { quiet: false };
   for (;;) {
-    const schema = await look(session, name, seen);
-    if (schema !== undefined) {
-      remember(session, seen, schema);
-      const verdict = await judge(schema);
+    const resource = await look(session, target, seen);
+    if (resource !== undefined) {
+      remember(session, seen, resource);
+      const verdict = await judge(resource);
       if (verdict.state === "done") return verdict.message;
       if (verdict.state === "stopped") throw failed(verdict.message);
+      await tellUnseen(session, seen, verdict.unseen ?? unseenOf(resource, io.nowMs()));
     }
     const leftMs = end - io.monotonicMs();
-    if (leftMs <= 0) {
-      const where = seen.last === undefined ? `${name} could not be read` : stuckMessage(seen.last);
-      throw failed(`gave up after ${span(timeoutMs)}: ${where}`);
-    }
+    if (leftMs <= 0) throw failed(`gave up after ${span(timeoutMs)}: ${whereItStands(target, seen)}`);
     await io.sleep(Math.min(limits.pollMs, leftMs));
   }
 }
 
-interface Seen {
-  last?: Schema;
-  failures: number;
+interface Seen<T extends Resource> {
+  last?: T;
+  /** Since when no look succeeds, and how the last one ended. */
+  failing?: { readonly sinceMs: number; readonly why: string };
+  /** It was said that the API server does not answer. */
+  quiet: boolean;
+  /** What no manager has looked at, since when that was seen here, and the sentence about it once it was said. */
+  unseen?: { readonly what: string; readonly sinceMs: number; said?: string };
 }
+
+function whereItStands<T extends Resource>(target: Target<T>, seen: Seen<T>): string {
+  if (seen.failing !== undefined) return `${target.name} cannot be read: ${seen.failing.why}`;
+  if (seen.last === undefined) return `${target.name} could not be read`;
+  return [stuckMessage(seen.last), ...(seen.unseen?.said === undefined ? [] : [seen.unseen.said])].join("; ");
+}
+
+const say = (session: Session, sentence: string): void => session.io.stderr(`kubectl-ptah: ${sentence}\n`);
 
 /** Says a change of phase once. @throws Failure when it is another object under the same name */
-function remember(session: Session, seen: Seen, schema: Schema): void {
+function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T): void {
   const { last } = seen;
-  const { name, uid } = schema.metadata;
+  const { name, uid } = resource.metadata;
   if (last !== undefined && last.metadata.uid !== uid) throw failed(`${name} was replaced by another object`);
-  if (last === undefined || last.status?.phase !== schema.status?.phase) {
-    session.io.stderr(`kubectl-ptah: ${name}: ${schema.status?.phase ?? "unset"}\n`);
+  if (last === undefined || last.status?.phase !== resource.status?.phase) {
+    say(session, `${name}: ${resource.status?.phase ?? "not seen by a manager yet"}`);
   }
-  seen.last = schema;
+  seen.last = resource;
 }
 
-async function look(session: Session, name: string, seen: Seen): Promise<Schema | undefined> {
+/** Says once that nobody looks; measured by this process's own clock too, because the two clocks may differ. */
+async function tellUnseen<T extends Resource>(
+  session: Session,
+  seen: Seen<T>,
+  unseen: Unseen | undefined,
+): Promise<void> {
+  const nowMs = session.io.monotonicMs();
+  if (unseen === undefined) {
+    seen.unseen = undefined;
+    return;
+  }
+  if (seen.unseen?.what !== unseen.what) seen.unseen = { what: unseen.what, sinceMs: nowMs };
+  if (seen.unseen.said !== undefined || nowMs - seen.unseen.sinceMs < limits.unseenMs) return;
+  const sentence = await nobodyLooks(session, unseen);
+  if (sentence === undefined) return;
+  seen.unseen.said = sentence;
+  say(session, sentence);
+}
+
+/** One look. A failure that may pass is said once and tried again for a bounded time. */
+async function look<T extends Resource>(session: Session, target: Target<T>, seen: Seen<T>): Promise<T | undefined> {
+  const { io } = session;
+  const callOff = io.later(limits.quietMs, () => {
+    if (seen.quiet) return;
+    seen.quiet = true;
+    say(session, `the API server has not answered for ${span(limits.quietMs)}; still trying`);
+  });
   try {
-    const schema = await readSchema(session, name);
-    seen.failures = 0;
-    return schema;
+    const resource = await readResource(session, target);
+    if (seen.failing !== undefined) say(session, `${target.name} can be read again`);
+    seen.failing = undefined;
+    seen.quiet = false;
+    return resource;
   } catch (error) {
-    seen.failures += 1;
-    const passing = isKubeError(error, "Unavailable", "Timeout", "TooManyRequests");
-    if (!passing || seen.failures > limits.failedLooksMax) throw error;
+    if (!isKubeError(error, "Unavailable", "Timeout", "TooManyRequests")) throw error;
+    const nowMs = io.monotonicMs();
+    if (seen.failing === undefined) say(session, `${target.name} cannot be read: ${error.message}; trying again`);
+    seen.failing = { sinceMs: seen.failing?.sinceMs ?? nowMs, why: error.message };
+    if (nowMs - seen.failing.sinceMs >= limits.unreachableMs) {
+      throw new Failure(EXIT.failed, `gave up: ${target.name} cannot be read: ${error.message}`, { cause: error });
+    }
     return undefined;
+  } finally {
+    callOff();
   }
 }
 
 /** The phase a `--for` names. @throws Failure (usage) */
-function phaseNamed(word: string): SchemaPhase {
-  const phase = SCHEMA_PHASES.find((known) => known.toLowerCase() === word.toLowerCase());
-  if (phase === undefined) throw usage(`--for needs a phase: ${SCHEMA_PHASES.join(", ")}`);
+function phaseNamed(family: Family, word: string): string {
+  const phase = family.phases.find((known) => known.toLowerCase() === word.toLowerCase());
+  if (phase === undefined) throw usage(`--for needs a phase: ${family.phases.join(", ")}`);
   return phase;
 }
 
 /** `kubectl ptah wait`: until in sync, or until a phase. */
 export async function waitFor(
   session: Session,
-  name: string,
+  target: Target,
   phase: string | undefined,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const wanted = phase === undefined ? undefined : phaseNamed(phase);
+  const wanted = phase === undefined ? undefined : phaseNamed(target.family, phase);
   let heldSinceMs: number | undefined;
-  const judge = async (schema: Schema): Promise<Verdict> => {
+  const judge = async (resource: Resource): Promise<Verdict> => {
     if (wanted === undefined) {
       const nowMs = session.io.monotonicMs();
-      heldSinceMs = isHeld(schema) ? (heldSinceMs ?? nowMs) : undefined;
+      heldSinceMs = isHeld(resource) ? (heldSinceMs ?? nowMs) : undefined;
       if (heldSinceMs !== undefined && nowMs - heldSinceMs >= limits.heldMs) {
-        return { state: "stopped", message: stuckMessage(schema) };
+        return { state: "stopped", message: stuckMessage(resource) };
       }
-      const verdict = restVerdict(schema);
-      return verdict.state === "going" || (await isResolved(session, schema)) ? verdict : GOING;
+      const verdict = restVerdict(resource);
+      const current = verdict.state === "going" || (await isResolved(session, target.family.source(resource)));
+      return current ? verdict : GOING;
     }
-    const { status, metadata } = schema;
+    const { status, metadata } = resource;
     const there = status?.phase === wanted && status.observedGeneration === metadata.generation;
     return there ? { state: "done", message: `${metadata.name} is ${wanted}` } : GOING;
   };
-  session.io.stdout(`${await waitUntil(session, name, timeoutMs, judge)}\n`);
+  session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
   return EXIT.printed;
 }

@@ -77,6 +77,28 @@ describe("kubectl ptah approve", () => {
     expect(ran.stderr).toContain("orders is Blocked (PolicyBlocked)");
   });
 
+  test("names the role that has the right which is missing", async () => {
+    const world = waitingWorld();
+    const forbidden = (right: string) =>
+      new Response(
+        JSON.stringify({
+          kind: "Status",
+          reason: "Forbidden",
+          message: `x is forbidden: User "jo" cannot ${right} in API group "operator.ptah.run" in the namespace "shop"`,
+        }),
+        { status: 403 },
+      );
+    world.before = (request) =>
+      request.path.includes("planchunks") ? forbidden('get resource "ptahschemaplanchunks"') : undefined;
+    const read = await run(world, ["plan", "orders"]);
+    expect(read.stderr).toEndWith(
+      'namespace "shop". Ask for the ClusterRole ptah-operator-plan-reader in namespace shop.\n',
+    );
+    world.before = (request) =>
+      request.method === "POST" ? forbidden('create resource "ptahschemaapprovals"') : undefined;
+    expect((await run(world, ["approve", "orders", "--yes"])).stderr).toContain("ptah-operator-approver");
+  });
+
   test("says what admission said when it refuses", async () => {
     const world = waitingWorld();
     world.before = (request) => (request.method === "POST" ? refusal(403, "Forbidden") : undefined);
@@ -259,6 +281,20 @@ describe("kubectl ptah wait", () => {
     );
   });
 
+  test("says a remedy once where the message holds it already", async () => {
+    const world = waitingWorld();
+    const refused = (reason: string, message: string) =>
+      world.status({ phase: "Blocked", conditions: [{ ...ready(reason), message }] });
+    refused("PlanRefused", "Plan ended with plan_refused: orders.sql:3: syntax error; correct the file");
+    expect((await run(world, ["wait", "orders"])).stderr).toEndWith("orders.sql:3: syntax error; correct the file.\n");
+    refused("RealmConflict", "Remove or suspend one, or have every claimant set spec.target.sharedRealm.");
+    expect((await run(world, ["wait", "orders"])).stderr).not.toContain("Next:");
+    refused("ApplyDisabled", "Plans are recorded and none is applied");
+    expect((await run(world, ["wait", "orders"])).stderr).toContain(
+      "applied. Next: Set spec.policy.apply to OnApproval",
+    );
+  });
+
   test("waits for a phase where one is named", async () => {
     expect((await run(waitingWorld(), ["wait", "orders", "--for", "awaitingapproval"])).code).toBe(0);
   });
@@ -294,7 +330,10 @@ describe("kubectl ptah refresh", () => {
   test("asks with the present instant", async () => {
     const world = waitingWorld();
     const ran = await run(world, ["refresh", "schema/orders"]);
-    expect([ran.code, ran.stdout]).toEqual([0, `requested: ${REQUEST}=2026-01-01T00:10:00.000Z\n`]);
+    expect([ran.code, ran.stdout]).toEqual([
+      0,
+      "a read of the database of orders is requested (2026-01-01T00:10:00Z); kubectl ptah schema orders -n shop shows what it finds\n",
+    ]);
     expect(annotationsOf(world)).toEqual({ [REQUEST]: "2026-01-01T00:10:00.000Z" });
   });
 
