@@ -29,3 +29,14 @@ export const CATALOG_STATEMENT_TIMEOUT_MS = 120_000;
 /** External pg_dump, where one is configured. */
 export const DUMP_TIMEOUT_MS = 120_000;
 export const MAX_DUMP_BYTES = 64 * 1024 * 1024;
+
+/** Migration directory: bounds of the reference for artifacts; both halves of every version and the integrity file count. */
+export const MAX_MIGRATION_FILES = 20_001;
+export const MAX_MIGRATION_FILE_BYTES = 64 * 1024 * 1024;
+export const MAX_MIGRATION_DIRECTORY_BYTES = 512 * 1024 * 1024;
+export const MAX_MIGRATION_PATH_BYTES = 1_024;
+export const MAX_MIGRATION_PATH_DEPTH = 32;
+/** Everything a walk may meet, other files and directories included. */
+export const MAX_MIGRATION_ENTRIES = 50_000;
+/** `ptah.sum`: one line of a path and a hash per file. */
+export const MAX_SUM_BYTES = 32 * 1024 * 1024;

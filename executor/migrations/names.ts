@@ -1,0 +1,47 @@
+/** What the names of files in a migration directory say (reference, runner §6.1). Pure. */
+
+export interface MigrationName {
+  readonly version: number;
+  /** The middle part as written. */
+  readonly name: string;
+  readonly checkpoint: boolean;
+  readonly direction: "up" | "down";
+}
+
+const NATIVE = /^(\d{10})_([^\p{Cc}]+?)(\.checkpoint)?\.(up|down)\.sql$/u;
+const REPEATABLE = /^(R__|\d+R_)/;
+const ATLAS = /^\d+([_.].*)?\.sql$/;
+
+/** @returns what a native file name says; undefined for any other name */
+export function nativeName(fileName: string): MigrationName | undefined {
+  const match = NATIVE.exec(fileName);
+  if (match === null) return undefined;
+  const [, digits = "", name = "", checkpoint, direction] = match;
+  return {
+    version: Number(digits),
+    name,
+    checkpoint: checkpoint !== undefined,
+    direction: direction === "down" ? "down" : "up",
+  };
+}
+
+/** What kind of foreign migration a `.sql` file is that no native name fits. */
+export function foreignKind(fileName: string): "repeatable" | "atlas" | "unknown" {
+  if (REPEATABLE.test(fileName)) return "repeatable";
+  return ATLAS.test(fileName) ? "atlas" : "unknown";
+}
+
+/** `create_orders` as a person reads it, and as the history row holds it: `Create Orders`. */
+export function describe(name: string): string {
+  return name
+    .replaceAll("_", " ")
+    .replaceAll(
+      /[\p{L}\p{N}\p{M}](?:[\p{L}\p{N}\p{M}'’]|[.:](?=[\p{L}\p{N}]))*/gu,
+      (word) => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase(),
+    );
+}
+
+/** Orders paths by their bytes, as the integrity file lists them. */
+export function byPath(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
