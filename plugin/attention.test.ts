@@ -50,7 +50,7 @@ describe("a manager that does not run", () => {
     leaseAnswers(world, renewed("2026-01-01T00:09:59Z", ""));
     expect(await manager()).toContain("none seems to run");
     leaseAnswers(world, () => refusal(404, "NotFound"));
-    expect(await manager()).toContain("PTAH_OPERATOR_NAMESPACE names another namespace");
+    expect(await manager()).toContain("set PTAH_OPERATOR_NAMESPACE");
   });
 
   test("is not confused with one that runs and is slow", async () => {

@@ -87,7 +87,7 @@ async function leaderSays(session: Session): Promise<string> {
     return `none seems to run (its Lease ${namespace}/${MANAGER} was ${last}), and nothing happens until one does. Look at ${look}.`;
   } catch (error) {
     if (isKubeError(error, "NotFound")) {
-      return `none seems to run (there is no Lease ${namespace}/${MANAGER}; PTAH_OPERATOR_NAMESPACE names another namespace). Look at ${look}.`;
+      return `none seems to run (there is no Lease ${namespace}/${MANAGER}; where the operator is installed elsewhere, set PTAH_OPERATOR_NAMESPACE). Look at ${look}.`;
     }
     return `nothing happens until one does. Ask whoever runs the operator whether its Pods run: ${look}.`;
   }
