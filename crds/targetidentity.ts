@@ -2,38 +2,28 @@
  * The identity of a database as its URL names it: scheme, route, database and execution context, never the password, so
  * that a rotated password keeps plans valid and a URL that points elsewhere does not.
  */
-import { compareBytewise, sha256Digest } from "./canonical.ts";
+import type { Engine } from "./engine.ts";
+import { mysqlTargetIdentity } from "./mysqltarget.ts";
+import {
+  decode,
+  executionContext,
+  identityOf,
+  networkRoute,
+  portNumber,
+  queryEscape,
+  readParameters,
+  type TargetIdentity,
+  type TargetParts,
+  UrlProblem,
+} from "./targeturl.ts";
 
-export type TargetUrlProblem =
-  | "url_not_parsable"
-  | "scheme_not_supported"
-  | "host_missing"
-  | "several_hosts"
-  | "host_invalid"
-  | "port_invalid"
-  | "database_missing"
-  | "database_invalid"
-  | "parameter_repeated"
-  | "parameter_ambiguous"
-  | "parameter_empty"
-  | "ca_given_twice";
-
-export type TargetIdentity =
-  | { readonly ok: true; readonly digest: string; readonly parts: TargetParts }
-  | { readonly ok: false; readonly code: TargetUrlProblem; readonly message: string };
-
-/** What the digest is made of, joined by NUL in this order. */
-export interface TargetParts {
-  readonly scheme: string;
-  readonly route: string;
-  readonly database: string;
-  readonly context: string;
-}
+export * from "./mysqltarget.ts";
+export { type TargetIdentity, type TargetParts, type TargetUrlProblem, targetDigest } from "./targeturl.ts";
 
 const SCHEMES: Readonly<Record<string, string>> = { postgres: "postgres", postgresql: "postgres", pgx: "postgres" };
 const DEFAULT_PORT = 5432;
 /** Parameters that name the route or carry a secret or a mere wait; all others are bound. */
-const NOT_CONTEXT = new Set([
+const NOT_CONTEXT: ReadonlySet<string> = new Set([
   "host",
   "port",
   "dbname",
@@ -44,45 +34,18 @@ const NOT_CONTEXT = new Set([
   "connect_timeout",
 ]);
 
-const MESSAGES: Readonly<Record<TargetUrlProblem, string>> = {
-  url_not_parsable: "The database URL is no URL of the form postgres://user:password@host:port/database?parameters.",
-  scheme_not_supported: "The database URL has another scheme than postgres or postgresql.",
-  host_missing: "The database URL names no host. Name one, or a socket directory with ?host=/path.",
-  several_hosts: "The database URL names several hosts. Name the one that is changed.",
-  host_invalid: "The database URL's host is no host name or address.",
-  port_invalid: "The database URL's port is no number from 1 to 65535.",
-  database_missing: "The database URL names no database.",
-  database_invalid: "The database URL's path is more than one database name.",
-  parameter_repeated: "The database URL repeats a parameter.",
-  parameter_ambiguous: "The database URL gives both dbname and database. Keep one.",
-  parameter_empty: "The database URL overrides host, port, database or user with an empty value.",
-  ca_given_twice: "The database URL has sslrootcert while target.caFrom gives the CA. Keep one.",
-};
-
-class UrlProblem extends Error {
-  constructor(readonly code: TargetUrlProblem) {
-    super(MESSAGES[code]);
-  }
-}
-
-/** Digest over the parts, as every implementation computes it. */
-export function targetDigest(parts: TargetParts): string {
-  return sha256Digest([parts.scheme, parts.route, parts.database, parts.context].join("\0"));
-}
-
 /**
- * The identity of a PostgreSQL target.
+ * The identity of a target of one engine.
  * @param url the database URL, a secret: no part of it is in a returned message
  * @param caPath where `target.caFrom` is mounted; its path, not its bytes, is part of the identity
  */
+export function targetIdentity(engine: Engine, url: string, caPath?: string): TargetIdentity {
+  return engine === "mysql" ? mysqlTargetIdentity(url, caPath) : postgresTargetIdentity(url, caPath);
+}
+
+/** The identity of a PostgreSQL target; see {@link targetIdentity}. */
 export function postgresTargetIdentity(url: string, caPath?: string): TargetIdentity {
-  try {
-    const parts = readParts(url, caPath);
-    return { ok: true, digest: targetDigest(parts), parts };
-  } catch (error) {
-    if (error instanceof UrlProblem) return { ok: false, code: error.code, message: error.message };
-    throw error;
-  }
+  return identityOf(() => readParts(url, caPath));
 }
 
 const URL_FORM = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;
@@ -95,39 +58,15 @@ function readParts(url: string, caPath: string | undefined): TargetParts {
   const authority = form[2] ?? "";
   const at = authority.lastIndexOf("@");
   const userInfo = at < 0 ? "" : authority.slice(0, at);
-  const parameters = readParameters(form[4] ?? "");
-  if (caPath !== undefined) {
-    if (parameters.has("sslrootcert")) throw new UrlProblem("ca_given_twice");
-    parameters.set("sslrootcert", caPath);
-  }
+  const parameters = readParameters(form[4] ?? "", caPath);
   const [host, port] = splitHostPort(authority.slice(at + 1));
   const user = override(parameters, "user") ?? decode(userInfo.split(":")[0] ?? "");
   return {
     scheme,
     route: route(override(parameters, "host") ?? decode(host), override(parameters, "port") ?? port),
     database: database(form[3] ?? "", parameters),
-    context: context(user, parameters),
+    context: executionContext(user, parameters, NOT_CONTEXT),
   };
-}
-
-function readParameters(query: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const pair of query.split("&").filter((p) => p !== "")) {
-    if (pair.includes(";")) throw new UrlProblem("url_not_parsable");
-    const equals = pair.indexOf("=");
-    const key = decode((equals < 0 ? pair : pair.slice(0, equals)).replaceAll("+", " "));
-    if (found.has(key)) throw new UrlProblem("parameter_repeated");
-    found.set(key, decode((equals < 0 ? "" : pair.slice(equals + 1)).replaceAll("+", " ")));
-  }
-  return found;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new UrlProblem("url_not_parsable");
-  }
 }
 
 function override(parameters: ReadonlyMap<string, string>, key: string): string | undefined {
@@ -143,29 +82,12 @@ function splitHostPort(authority: string): readonly [string, string | undefined]
   return [(match[1] ?? "").replace(/^\[|\]$/g, ""), match[2] === "" ? undefined : match[2]];
 }
 
-function portNumber(port: string | undefined): number {
-  if (port === undefined) return DEFAULT_PORT;
-  const number = /^[0-9]{1,6}$/.test(port) ? Number(port) : 0;
-  if (number < 1 || number > 65535) throw new UrlProblem("port_invalid");
-  return number;
-}
-
 function route(host: string, port: string | undefined): string {
-  const number = portNumber(port);
+  const number = portNumber(port, DEFAULT_PORT);
   if (host === "") throw new UrlProblem("host_missing");
   if (host.includes(",")) throw new UrlProblem("several_hosts");
   if (host.startsWith("/")) return `unix:path=${queryEscape(host)}&port=${number}`;
-  const name = host.includes(":") ? canonicalIpv6(host) : host.toLowerCase();
-  if (/[\s/@[\]]/.test(name.replace(/^\[.*\]$/, ""))) throw new UrlProblem("host_invalid");
-  return number === DEFAULT_PORT ? name : `${name}:${number}`;
-}
-
-function canonicalIpv6(address: string): string {
-  try {
-    return new URL(`http://[${address.replace(/^\[|\]$/g, "")}]`).hostname;
-  } catch {
-    throw new UrlProblem("host_invalid");
-  }
+  return networkRoute(host, number, DEFAULT_PORT);
 }
 
 function database(path: string, parameters: ReadonlyMap<string, string>): string {
@@ -176,19 +98,4 @@ function database(path: string, parameters: ReadonlyMap<string, string>): string
   if (segment === "") throw new UrlProblem("database_missing");
   if (segment.includes("/")) throw new UrlProblem("database_invalid");
   return decode(segment);
-}
-
-function context(user: string, parameters: ReadonlyMap<string, string>): string {
-  const bound = [...parameters]
-    .filter(([key]) => !NOT_CONTEXT.has(key))
-    .sort(([a], [b]) => compareBytewise(a, b))
-    .map(([key, value]) => `${queryEscape(key)}=${queryEscape(value)}`);
-  return `user=${queryEscape(user)}&${bound.join("&")}`;
-}
-
-/** Go's `url.QueryEscape`: everything but letters, digits and `-_.~`, a space as `+`. */
-function queryEscape(text: string): string {
-  return encodeURIComponent(text)
-    .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replaceAll("%20", "+");
 }
