@@ -13,11 +13,12 @@ const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
   runner: () => import("./runner/main.ts"),
   plugin: () => import("./plugin/main.ts"),
   schema: () => import("./executor/main.ts"),
+  migrations: () => import("./executor/main.ts"),
   version: () => import("./executor/main.ts"),
 };
 
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */
-const OWN_VERB: ReadonlySet<string> = new Set(["schema", "version"]);
+const OWN_VERB: ReadonlySet<string> = new Set(["schema", "migrations", "version"]);
 
 /** The part played when the executable is called by this name (a link to it, as kubectl's plugin lookup wants). */
 const PARTS_BY_NAME: Readonly<Record<string, () => Promise<Part>>> = {

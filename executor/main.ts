@@ -9,6 +9,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     if (verb === "version") return (await import("./version.ts")).version(rest);
     if (verb === "schema") return await (await import("./schema.ts")).schema(rest);
+    if (verb === "migrations") return await (await import("./migrations/command.ts")).migrations(rest);
     throw new UsageError(`unknown command "${verb ?? ""}"`);
   } catch (error) {
     process.stderr.write(`error: ${error instanceof Error ? error.message : "unexpected failure"}\n`);

@@ -1,9 +1,10 @@
 import { listenForStop, type Stop } from "./cancel.ts";
-import { Canceled, CONTRACT_VERSION, EXIT, Failure, type Refusal, Refused, UsageError } from "./contract.ts";
+import { CONTRACT_VERSION, EXIT, Refused, UsageError } from "./contract.ts";
 import { type FlagSpec, type Flags, parseDurationMs, readFlags } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
 import type { Target } from "./postgres/url.ts";
+import { endingOf, print } from "./report.ts";
 
 const CONNECTION: Readonly<Record<string, FlagSpec>> = {
   "db-url": { kind: "text" },
@@ -37,15 +38,6 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, FlagSpec>>>> = {
   },
 };
 
-/** What every schema report holds beside its own keys. */
-interface Ending {
-  readonly outcome: string;
-  readonly error?: string;
-  readonly refusal?: Refusal;
-  readonly server_version_num?: number;
-  readonly failure?: { readonly code: string; readonly sqlstate?: string };
-}
-
 /** `ptah schema drift|plan|apply`. @returns the exit status */
 export async function schema(argv: readonly string[]): Promise<number> {
   const [verb = "", ...rest] = argv;
@@ -60,35 +52,6 @@ export async function schema(argv: readonly string[]): Promise<number> {
   } finally {
     stop.dispose();
   }
-}
-
-/** Writes one JSON value to stdout and waits until it is out: a report cut short would read as no report. */
-function print(report: unknown): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(`${JSON.stringify(report)}\n`, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-/** A thrown end as the report's keys. What nobody foresaw is a failure with a fixed sentence: its text might quote anything. */
-function endingOf(error: unknown): Ending {
-  if (error instanceof Canceled) return { outcome: "canceled", error: error.message };
-  if (error instanceof Refused) {
-    const version = error.serverVersionNum === undefined ? {} : { server_version_num: error.serverVersionNum };
-    return { outcome: "refused", error: error.message, refusal: error.refusal, ...version };
-  }
-  if (error instanceof Failure) {
-    const sqlstate = error.sqlstate === undefined ? {} : { sqlstate: error.sqlstate };
-    return { outcome: "failed", error: error.message, failure: { code: error.code, ...sqlstate } };
-  }
-  const code = (error as { code?: unknown } | null)?.code;
-  const state = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-  const sentence =
-    state === undefined ? "the executor failed unexpectedly" : `the database refused a read (SQLSTATE ${state})`;
-  return {
-    outcome: "failed",
-    error: sentence,
-    failure: { code: "executor_failed", ...(state === undefined ? {} : { sqlstate: state }) },
-  };
 }
 
 async function targetOf(flags: Flags, name: "db-url" | "dev-url"): Promise<Target | undefined> {

@@ -12,7 +12,7 @@ export interface HeldLock {
 }
 
 /**
- * Takes the schema-apply lock on this session, then proves it: a second session must fail to take it, else the two share a
+ * Takes an advisory lock on this session (the one of schema applies where none is named), then proves it: a second session must fail to take it, else the two share a
  * server session (a transaction pooler) and the lock protects nothing.
  * @throws Refused `lock_timeout` or `lock_not_exclusive`
  */
@@ -21,13 +21,12 @@ export async function takeLock(
   openSecond: () => Promise<Session>,
   timeoutMs: number,
   check: () => void,
+  key: number = SCHEMA_APPLY_LOCK,
 ): Promise<HeldLock> {
-  const backendPid = await acquire(session, timeoutMs, check);
+  const backendPid = await acquire(session, timeoutMs, check, key);
   const second = await openSecond();
   try {
-    const [row] = await second.query("SELECT pg_catalog.pg_try_advisory_lock($1::bigint) AS taken", [
-      SCHEMA_APPLY_LOCK,
-    ]);
+    const [row] = await second.query("SELECT pg_catalog.pg_try_advisory_lock($1::bigint) AS taken", [key]);
     if (row?.["taken"] === true) {
       throw new Refused(
         "lock_not_exclusive",
@@ -41,26 +40,24 @@ export async function takeLock(
     backendPid,
     release: async () => {
       if (!session.lost())
-        await session
-          .query("SELECT pg_catalog.pg_advisory_unlock($1::bigint)", [SCHEMA_APPLY_LOCK])
-          .catch(() => undefined);
+        await session.query("SELECT pg_catalog.pg_advisory_unlock($1::bigint)", [key]).catch(() => undefined);
     },
   };
 }
 
-async function acquire(session: Session, timeoutMs: number, check: () => void): Promise<number> {
+async function acquire(session: Session, timeoutMs: number, check: () => void, key: number): Promise<number> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     check();
     const [row] = await session.query(
       "SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_try_advisory_lock($1::bigint) AS taken",
-      [SCHEMA_APPLY_LOCK],
+      [key],
     );
     if (row?.["taken"] === true) return Number(row["pid"]);
     if (Date.now() >= deadline) {
       throw new Refused(
         "lock_timeout",
-        `another schema change holds the database's lock for longer than ${timeoutMs} ms; it is tried again later`,
+        `another change of this database holds its lock for longer than ${timeoutMs} ms; it is tried again later`,
       );
     }
     await delay(LOCK_POLL_MS);

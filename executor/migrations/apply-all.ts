@@ -1,0 +1,79 @@
+/** All pending migrations in one transaction: it keeps all of them or nothing. */
+import type { Stop } from "../cancel.ts";
+import type { MigrationDatabase } from "./database.ts";
+import type { Statement } from "./migration.ts";
+import type { Prepared, RunResult } from "./run.ts";
+import { insertRow } from "./store.ts";
+
+/** @returns how it ended; a failure leaves no row, because the database is as it was */
+export async function applyAll(
+  database: MigrationDatabase,
+  prepared: readonly Prepared[],
+  stop: Stop,
+): Promise<RunResult> {
+  const planned = prepared.map((p) => p.migration.version);
+  const failed = (error: string, failure?: RunResult["failure"]): RunResult => ({
+    outcome: "failed",
+    planned,
+    applied: [],
+    error: `${error}; nothing is kept`,
+    ...(failure === undefined ? {} : { failure }),
+  });
+  let at: { readonly version: number; readonly statement: Statement } | undefined;
+  try {
+    await database.reset();
+    await database.begin();
+    for (const one of prepared) {
+      await database.setTimeouts(one.migration.directives);
+      const startedMs = performance.now();
+      for (const statement of one.statements) {
+        if (stop.signal.aborted) {
+          await database.rollback();
+          return failed("the run was asked to stop");
+        }
+        at = { version: one.migration.version, statement };
+        await database.execute(statement.text);
+        at = undefined;
+      }
+      await database.reset();
+      await insertRow(database, rowOf(one, performance.now() - startedMs));
+    }
+  } catch (error) {
+    await database.rollback().catch(() => undefined);
+    const answer = database.answerOf(error);
+    if (at === undefined) return failed("a row of the revision table could not be written");
+    const { version, statement } = at;
+    const sentence = `version ${version}: statement ${statement.number} ${answer === undefined ? "was not answered" : `failed (SQLSTATE ${answer.sqlState ?? "unknown"})`}`;
+    const state = answer?.sqlState === undefined ? {} : { sqlState: answer.sqlState };
+    return failed(sentence, { version, statement: statement.number, ...state });
+  }
+  return commit(database, planned, failed);
+}
+
+async function commit(
+  database: MigrationDatabase,
+  planned: readonly number[],
+  failed: (error: string) => RunResult,
+): Promise<RunResult> {
+  try {
+    if (await database.commit()) return { outcome: "applied", planned, applied: planned };
+    return failed("the server rolled the transaction back");
+  } catch (error) {
+    const answer = database.answerOf(error);
+    if (answer?.definite === true) return failed(`the commit was refused (SQLSTATE ${answer.sqlState ?? "unknown"})`);
+    const unanswered = "all statements ran, but the commit was not answered; read the history before anything else";
+    return { outcome: "unknown", planned, applied: [], error: unanswered };
+  }
+}
+
+const rowOf = ({ migration, statements }: Prepared, executionMs: number): Parameters<typeof insertRow>[1] => ({
+  version: migration.version,
+  description: migration.description,
+  state: "applied",
+  applied: statements.length,
+  total: statements.length,
+  error: null,
+  errorStatement: null,
+  executionMs,
+  checksum: migration.checksum,
+});

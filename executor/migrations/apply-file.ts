@@ -1,0 +1,309 @@
+/** Runs the statements of one migration and says what became of them. */
+import type { MigrationDatabase, ServerAnswer } from "./database.ts";
+import type { Migration, Statement, TransactionMode } from "./migration.ts";
+import { INTERRUPTED, OUTCOME_UNKNOWN, partialChecksum, type RevisionEntry } from "./revisions.ts";
+import { insertRow, readProgress, updateRow } from "./store.ts";
+
+/** A statement that reached the database and failed there. It carries no text. */
+export interface StatementFailure {
+  readonly version: number;
+  /** Position in the file, from 1. */
+  readonly statement: number;
+  readonly sqlState?: string;
+  readonly mysqlErrno?: number;
+}
+
+/**
+ * How a migration ended. `failed`: nothing of it is kept. `partial`: some of its statements are, and it is known which.
+ * `unknown`: whether something is kept cannot be said from here.
+ */
+export type FileEnd =
+  | { readonly kind: "applied" }
+  | {
+      readonly kind: "failed" | "partial" | "unknown";
+      readonly failure?: StatementFailure;
+      /** For people; no SQL text and no text of the server's. */
+      readonly sentence: string;
+    };
+
+export interface FileRun {
+  readonly database: MigrationDatabase;
+  readonly migration: Migration;
+  readonly statements: readonly Statement[];
+  /** Whether a stop was asked for; looked at before each statement. */
+  readonly stopped: () => boolean;
+  /** Statements already committed by an earlier run, whose row exists; 0 for a migration that is begun. */
+  readonly committed: number;
+}
+
+/** Where a run of a file stands, for the rows it writes. */
+interface Progress {
+  readonly run: FileRun;
+  readonly startedMs: number;
+}
+
+/** What made a file end early: a statement, the bookkeeping around it, or a stop. */
+interface Trouble {
+  /** The statement that had been sent, undefined where none was. */
+  readonly statement: Statement | undefined;
+  readonly answer: ServerAnswer | undefined;
+  readonly stopped: boolean;
+  /** Statements that are committed for certain. */
+  readonly committed: number;
+}
+
+/** Runs one migration in its mode, with its row before, during and after. */
+export function applyFile(run: FileRun, mode: TransactionMode): Promise<FileEnd> {
+  const progress = { run, startedMs: performance.now() };
+  return mode === "file" ? inTransaction(progress) : oneByOne(progress);
+}
+
+function entryOf({ run, startedMs }: Progress, over: Partial<RevisionEntry>): RevisionEntry {
+  const { migration, statements } = run;
+  return {
+    version: migration.version,
+    description: migration.description,
+    state: "pending",
+    applied: 0,
+    total: statements.length,
+    error: null,
+    errorStatement: null,
+    executionMs: performance.now() - startedMs,
+    checksum: migration.checksum,
+    ...over,
+  };
+}
+
+const appliedEntry = (progress: Progress): RevisionEntry =>
+  entryOf(progress, { state: "applied", applied: progress.run.statements.length });
+
+function dirtyEntry(progress: Progress, state: "pending" | "failed", committed: number, error: string): RevisionEntry {
+  const { statements, migration } = progress.run;
+  return entryOf(progress, {
+    state,
+    applied: committed,
+    error,
+    errorStatement: statements[committed]?.text ?? null,
+    checksum: committed === 0 ? migration.checksum : partialChecksum(statements, committed),
+  });
+}
+
+const troubleOf = (database: MigrationDatabase, error: unknown, committed: number, statement?: Statement): Trouble => ({
+  statement,
+  answer: database.answerOf(error),
+  stopped: false,
+  committed,
+});
+
+const stoppedAfter = (committed: number): Trouble => ({
+  statement: undefined,
+  answer: undefined,
+  stopped: true,
+  committed,
+});
+
+/** One transaction around all statements and the row's last update; the row itself stands before it. */
+async function inTransaction(progress: Progress): Promise<FileEnd> {
+  const { database, migration, statements } = progress.run;
+  const open = entryOf(progress, { error: INTERRUPTED, errorStatement: statements[0]?.text ?? null });
+  try {
+    await database.setTimeouts(migration.directives);
+    await writeOpenRow(progress.run, open);
+    await database.begin();
+  } catch (error) {
+    return nothingSent(progress, troubleOf(database, error, 0));
+  }
+  const trouble = await sendAll(progress);
+  if (trouble !== undefined) return rollBack(progress, trouble);
+  try {
+    if (await database.commit()) return { kind: "applied" };
+  } catch (error) {
+    return commitRefused(progress, database.answerOf(error));
+  }
+  return commitRefused(progress, { sqlState: undefined, mysqlErrno: undefined, definite: true });
+}
+
+/** A row of an earlier try that committed nothing is taken over. */
+async function writeOpenRow(run: FileRun, entry: RevisionEntry): Promise<void> {
+  const there = await readProgress(run.database, entry.version);
+  await (there === undefined ? insertRow(run.database, entry) : updateRow(run.database, entry));
+}
+
+async function sendAll(progress: Progress): Promise<Trouble | undefined> {
+  const { run } = progress;
+  const { database, statements } = run;
+  let committed = 0;
+  let sent: Statement | undefined;
+  try {
+    for (const [at, statement] of statements.entries()) {
+      if (run.stopped()) return stoppedAfter(committed);
+      // Written into the open transaction: a statement that commits by itself keeps it, a rollback takes it back.
+      if (database.implicitCommits) await updateRow(database, dirtyEntry(progress, "pending", at, OUTCOME_UNKNOWN));
+      sent = statement;
+      await database.execute(statement.text);
+      sent = undefined;
+      if (database.commitsImplicitly(statement.text)) committed = at + 1;
+    }
+    await database.regainUser();
+    await updateRow(database, appliedEntry(progress));
+    return undefined;
+  } catch (error) {
+    return troubleOf(database, error, committed, sent);
+  }
+}
+
+/** After a failure inside the transaction: the rollback takes back what no statement committed by itself. */
+async function rollBack(progress: Progress, trouble: Trouble): Promise<FileEnd> {
+  const { database, migration } = progress.run;
+  const { statement } = trouble;
+  const implicit = statement !== undefined && database.commitsImplicitly(statement.text);
+  let unknown = implicit && (await mayBeKept(database, trouble));
+  let settled = trouble;
+  try {
+    if (!(await database.rollback())) unknown = true;
+    await database.regainUser();
+    const row = await readProgress(database, migration.version);
+    if (row === undefined) unknown = true;
+    else if (row.applied > trouble.committed) {
+      // A statement that commits by itself may do so before it is refused; any other commit nobody here foresaw.
+      if (implicit && row.applied === statement.number - 1) settled = { ...trouble, committed: row.applied };
+      else unknown = true;
+    }
+    await recordFailure(progress, settled, unknown);
+  } catch {
+    // The session is gone, or the row could not be written and stays dirty as it was. No commit was asked for: the server rolls
+    // back what was open.
+  }
+  return endOf(progress, settled, unknown);
+}
+
+/** The commit was refused, or its answer never came. */
+async function commitRefused(progress: Progress, answer: ServerAnswer | undefined): Promise<FileEnd> {
+  const { database, migration } = progress.run;
+  const what = `version ${migration.version}: all statements ran, but the commit`;
+  const lost: FileEnd = {
+    kind: "unknown",
+    sentence: `${what} was not answered; read the history before anything else`,
+  };
+  if (answer === undefined || !answer.definite || database.lost()) return lost;
+  try {
+    await database.rollback();
+    const kept = await readProgress(database, migration.version);
+    if (kept === undefined || kept.state === "applied") return lost;
+    const trouble = { statement: undefined, answer, stopped: false, committed: kept.applied };
+    await recordFailure(progress, trouble, false);
+    const kind = kept.applied === 0 ? "failed" : "partial";
+    return { kind, sentence: `${what} was refused${codes(answer)}; ${keptText(kept.applied)}` };
+  } catch {
+    return lost;
+  }
+}
+
+/** Each statement on its own; the row says before each that its outcome is unknown. */
+async function oneByOne(progress: Progress): Promise<FileEnd> {
+  const { run } = progress;
+  const { database, statements, migration } = run;
+  let committed = run.committed;
+  let sent: Statement | undefined;
+  const atStatement = (): RevisionEntry => dirtyEntry(progress, "pending", committed, OUTCOME_UNKNOWN);
+  try {
+    await database.setTimeouts(migration.directives);
+    await writeOpenRow(run, atStatement());
+  } catch (error) {
+    return nothingSent(progress, troubleOf(database, error, committed));
+  }
+  try {
+    for (const statement of statements.slice(run.committed)) {
+      if (run.stopped()) return await breakOff(progress, stoppedAfter(committed));
+      if (committed > run.committed) await updateRow(database, atStatement());
+      sent = statement;
+      await database.execute(statement.text);
+      sent = undefined;
+      committed++;
+    }
+    await database.regainUser();
+    await updateRow(database, appliedEntry(progress));
+    return { kind: "applied" };
+  } catch (error) {
+    return breakOff(progress, troubleOf(database, error, committed, sent));
+  }
+}
+
+async function breakOff(progress: Progress, trouble: Trouble): Promise<FileEnd> {
+  const { database } = progress.run;
+  const unknown = trouble.statement !== undefined && (await mayBeKept(database, trouble));
+  if (!database.lost()) {
+    // Where this fails too, the row stays as it was written before the statement: dirty.
+    await database.regainUser().catch(() => undefined);
+    await recordFailure(progress, trouble, unknown).catch(() => undefined);
+  }
+  return endOf(progress, trouble, unknown);
+}
+
+/** Whether the statement that was sent may have taken effect although no success was answered. */
+async function mayBeKept(database: MigrationDatabase, { statement, answer }: Trouble): Promise<boolean> {
+  if (statement === undefined) return false;
+  if (answer?.definite !== true) return true;
+  // Where even that cannot be asked any more, nothing is claimed.
+  return database.mayBeKept(statement.text, answer).catch(() => true);
+}
+
+async function recordFailure(progress: Progress, trouble: Trouble, unknown: boolean): Promise<void> {
+  const state = unknown ? "pending" : "failed";
+  const { database } = progress.run;
+  await updateRow(database, dirtyEntry(progress, state, trouble.committed, errorText(trouble, unknown)));
+}
+
+/** For the row, in the reference's form but without the server's text, which may quote rows. */
+function errorText(trouble: Trouble, unknown: boolean): string {
+  if (trouble.stopped) return "the migration was asked to stop";
+  const head = unknown ? OUTCOME_UNKNOWN : "failed to execute migration SQL";
+  return `${head}:${codes(trouble.answer) || " no answer"}`;
+}
+
+function codes(answer: ServerAnswer | undefined): string {
+  if (answer === undefined) return "";
+  const parts = [
+    answer.sqlState === undefined ? "" : `SQLSTATE ${answer.sqlState}`,
+    answer.mysqlErrno === undefined ? "" : `error ${answer.mysqlErrno}`,
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
+}
+
+/** The migration's own SQL was not reached: its row could not be written or its transaction not begun. */
+function nothingSent({ run }: Progress, trouble: Trouble): FileEnd {
+  const kind = run.committed === 0 ? "failed" : "partial";
+  const sentence = `version ${run.migration.version} was not begun: its row could not be written${codes(trouble.answer)}`;
+  return { kind, sentence };
+}
+
+const keptText = (committed: number): string =>
+  committed === 0
+    ? "nothing of it is kept"
+    : committed === 1
+      ? "its first statement is kept"
+      : `its first ${committed} statements are kept`;
+
+function endOf({ run }: Progress, trouble: Trouble, unknown: boolean): FileEnd {
+  const { version } = run.migration;
+  const { statement, answer, committed } = trouble;
+  const kind = unknown ? "unknown" : committed === 0 ? "failed" : "partial";
+  const kept = unknown
+    ? "whether something of it is kept is not recorded; look at the database before anything else"
+    : keptText(committed);
+  if (statement === undefined) {
+    const why = trouble.stopped ? "was asked to stop" : `could not be recorded${codes(answer)}`;
+    return { kind, sentence: `version ${version} ${why} between two statements; ${kept}` };
+  }
+  const how = answer === undefined ? "was not answered" : `failed${codes(answer)}`;
+  return {
+    kind,
+    failure: {
+      version,
+      statement: statement.number,
+      ...(answer?.sqlState === undefined ? {} : { sqlState: answer.sqlState }),
+      ...(answer?.mysqlErrno === undefined ? {} : { mysqlErrno: answer.mysqlErrno }),
+    },
+    sentence: `version ${version}: statement ${statement.number} of ${run.statements.length} ${how}; ${kept}`,
+  };
+}

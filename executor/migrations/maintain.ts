@@ -1,0 +1,231 @@
+/** `migrations set|baseline|repair`: a person's changes of the history, under the same lock as a run. */
+import type { Stop } from "../cancel.ts";
+import { Refused } from "../contract.ts";
+import { applyFile, type StatementFailure } from "./apply-file.ts";
+import type { MigrationDatabase } from "./database.ts";
+import type { Migration, MigrationDirectory } from "./migration.ts";
+import { isDirty, partialChecksum, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
+import { guarded, type Prepared, prepare } from "./run.ts";
+import { deleteRow, ensureTable, insertRow, readTable, updateRow } from "./store.ts";
+
+export interface ChangeInput {
+  readonly verb: "set" | "baseline" | "repair";
+  readonly database: MigrationDatabase;
+  readonly directory: MigrationDirectory;
+  readonly version: number;
+  readonly resumeFrom: number | undefined;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+  readonly lockTimeoutMs: number;
+  readonly stop: Stop;
+}
+
+/** What was changed, or would be. */
+export interface ChangeResult {
+  readonly outcome: "changed" | "unchanged" | "dry-run" | "failed" | "partial" | "unknown";
+  /** Versions now recorded as applied that were not before. */
+  readonly recorded: readonly number[];
+  /** Versions whose row was removed. */
+  readonly removed: readonly number[];
+  readonly error?: string;
+  readonly failure?: StatementFailure;
+}
+
+/** Rows to write, found before any is written. */
+interface Change {
+  readonly record: readonly Prepared[];
+  readonly remove: readonly number[];
+}
+
+/** @throws Refused, Failure or Canceled while nothing was changed */
+export async function change(input: ChangeInput): Promise<ChangeResult> {
+  const { database } = input;
+  await database.lock(input.lockTimeoutMs);
+  try {
+    const table = await readTable(database);
+    if (input.verb === "repair" && input.resumeFrom !== undefined) return await resume(input, table, input.resumeFrom);
+    const planned =
+      input.verb === "set"
+        ? await setTo(input, table)
+        : input.verb === "baseline"
+          ? await baseline(input, table)
+          : await repair(input, table);
+    return await carryOut(input, table, planned);
+  } finally {
+    await database.unlock();
+  }
+}
+
+/** Everything up to the version counts as applied, everything above it as pending; no SQL is run. */
+async function setTo(input: ChangeInput, table: RevisionTable): Promise<Change> {
+  const { version, directory } = input;
+  if (version !== 0) requireVersion(directory, version);
+  const clean = new Set(table.rows.filter((row) => !isDirty(row)).map((row) => row.version));
+  const missing = directory.migrations.filter((m) => m.version <= version && !clean.has(m.version));
+  return {
+    record: await prepareAll(input, withoutCovered(missing, version)),
+    remove: table.rows.filter((row) => row.version > version).map((row) => row.version),
+  };
+}
+
+/** The first record of a database that was made by other means. */
+async function baseline(input: ChangeInput, table: RevisionTable): Promise<Change> {
+  const { version, directory, force } = input;
+  requireVersion(directory, version);
+  if (table.rows.length > 0 && !force) {
+    throw new Refused(
+      "history_not_empty",
+      "the database already has a history; a baseline is for one that has none (--force records it all the same)",
+    );
+  }
+  const clean = new Set(table.rows.filter((row) => !isDirty(row)).map((row) => row.version));
+  const missing = directory.migrations.filter((m) => m.version <= version && !clean.has(m.version));
+  return { record: await prepareAll(input, withoutCovered(missing, version)), remove: [] };
+}
+
+/** A checkpoint stands for what is below it only where it was itself run: it is recorded where the boundary is it. */
+const withoutCovered = (missing: readonly Migration[], version: number): readonly Migration[] =>
+  missing.filter((m) => !m.checkpoint || m.version === version);
+
+/** Records a dirty version as applied once a person has finished or undone what it left. */
+async function repair(input: ChangeInput, table: RevisionTable): Promise<Change> {
+  const migration = requireVersion(input.directory, input.version);
+  const row = table.rows.find((r) => r.version === input.version);
+  if (row === undefined) {
+    throw new Refused(
+      "revision_missing",
+      `version ${input.version} has no row in the revision table; nothing is to repair`,
+    );
+  }
+  if (!isDirty(row) && row.checksum === migration.checksum) return { record: [], remove: [] };
+  refuseRollback(row);
+  const complete = isDirty(row) && row.total > 0 && row.applied === row.total;
+  if (!complete && !input.force) {
+    throw new Refused(
+      "repair_incomplete",
+      isDirty(row)
+        ? `version ${row.version} stopped after ${row.applied} of ${row.total} statements; run the rest with --resume-from ${row.applied + 1}, or say --force once the database is as if all had run`
+        : `the file of version ${row.version} is not the one that was applied; say --force to record it as it is now`,
+    );
+  }
+  return { record: await prepareAll(input, [migration]), remove: [] };
+}
+
+async function carryOut(input: ChangeInput, table: RevisionTable, planned: Change): Promise<ChangeResult> {
+  const { database } = input;
+  const told = { recorded: planned.record.map((p) => p.migration.version), removed: planned.remove };
+  if (told.recorded.length + told.removed.length === 0) return { outcome: "unchanged", ...told };
+  if (input.dryRun) return { outcome: "dry-run", ...told };
+  await ensureTable(database, table);
+  input.stop.check();
+  const there = new Set(table.rows.map((row) => row.version));
+  await database.begin();
+  for (const version of planned.remove) await deleteRow(database, version);
+  for (const one of planned.record) {
+    const entry = appliedEntry(one);
+    await (there.has(entry.version) ? updateRow(database, entry) : insertRow(database, entry));
+  }
+  if (await database.commit()) return { outcome: "changed", ...told };
+  return { outcome: "failed", recorded: [], removed: [], error: "the server rolled the change back; try again" };
+}
+
+const appliedEntry = ({ migration, statements }: Prepared): RevisionEntry => ({
+  version: migration.version,
+  description: migration.description,
+  state: "applied",
+  applied: statements.length,
+  total: statements.length,
+  error: null,
+  errorStatement: null,
+  executionMs: 0,
+  checksum: migration.checksum,
+});
+
+/** Runs a dirty version's statements from the `from`th on, in its own mode. */
+async function resume(input: ChangeInput, table: RevisionTable, from: number): Promise<ChangeResult> {
+  const { database, version, stop } = input;
+  const migration = requireVersion(input.directory, version);
+  const row = table.rows.find((r) => r.version === version);
+  if (row === undefined || !isDirty(row)) {
+    throw new Refused("revision_not_dirty", `version ${version} is not dirty; nothing is to resume`);
+  }
+  refuseRollback(row);
+  const prepared = await prepare(migration, { database, mode: from === 1 ? "file" : "none" });
+  refuseOffset(input, row, prepared, from);
+  if (input.dryRun) return { outcome: "dry-run", recorded: [version], removed: [] };
+  await ensureTable(database, table);
+  stop.check();
+  const end = await guarded(migration, () =>
+    applyFile(
+      {
+        database,
+        migration,
+        statements: prepared.statements,
+        stopped: () => stop.signal.aborted,
+        committed: from - 1,
+      },
+      prepared.mode,
+    ),
+  );
+  if (end.kind === "applied") return { outcome: "changed", recorded: [version], removed: [] };
+  const failure = end.failure === undefined ? {} : { failure: end.failure };
+  return { outcome: end.kind, recorded: [], removed: [], error: end.sentence, ...failure };
+}
+
+/** What was committed must be the beginning of the file as it is now, unless a person vouches for it. */
+function refuseOffset(input: ChangeInput, row: Revision, { statements }: Prepared, from: number): void {
+  if (from > statements.length) {
+    throw new Refused(
+      "resume_out_of_range",
+      `the file has ${statements.length} statements, so it cannot be resumed from ${from}`,
+    );
+  }
+  if (input.force) return;
+  if (from !== row.applied + 1) {
+    throw new Refused(
+      "resume_mismatch",
+      `${row.applied} statements are recorded as committed, so the next is ${row.applied + 1}; say --force to begin at ${from}`,
+    );
+  }
+  if (row.state !== "failed") {
+    throw new Refused(
+      "resume_unknown",
+      `whether statement ${from} took effect is not recorded; look at the database, then say --force with the statement to begin at`,
+    );
+  }
+  if (row.applied > 0 && row.checksum !== partialChecksum(statements, row.applied)) {
+    throw new Refused(
+      "resume_file_changed",
+      "the statements that were committed are not the beginning of the file any more; put them back, or say --force",
+    );
+  }
+}
+
+function refuseRollback(row: Revision): void {
+  if (!row.state.endsWith(":down")) return;
+  throw new Refused(
+    "rollback_interrupted",
+    `the row of version ${row.version} is of a rollback that stopped; rollbacks are not run here, use Ptah's own command line`,
+  );
+}
+
+function requireVersion({ migrations }: MigrationDirectory, version: number): Migration {
+  const migration = migrations.find((m) => m.version === version);
+  if (migration === undefined) throw new Refused("version_unknown", `the directory has no version ${version}`);
+  return migration;
+}
+
+/** Statement counts of the rows come from the files; a file that cannot be run here can still be recorded as one statement. */
+async function prepareAll(input: ChangeInput, migrations: readonly Migration[]): Promise<readonly Prepared[]> {
+  const prepared: Prepared[] = [];
+  for (const migration of migrations) {
+    try {
+      prepared.push(await prepare(migration, { database: input.database, mode: "file" }));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const only = { text: "", source: migration.up.text, line: 1, number: 1 };
+      prepared.push({ migration, mode: "none", statements: [only] });
+    }
+  }
+  return prepared;
+}

@@ -1,0 +1,235 @@
+/** A MySQL or MariaDB session for migrations. */
+import { commitOf, type MysqlReading, readingOf, wordsOf } from "../../sql/mysql/index.ts";
+import type { Stop } from "../cancel.ts";
+import { Refused } from "../contract.ts";
+import { holdsMysqlLock, releaseMysqlLock, takeMysqlLock } from "../mysql/lock.ts";
+import { connectMysql, type MysqlSession, mysqlAnswer } from "../mysql/session.ts";
+import type { MysqlTarget } from "../mysql/url.ts";
+import type { Dialect, MigrationDatabase, OpenOptions, Row, ServerAnswer } from "./database.ts";
+import type { Directives } from "./migration.ts";
+import { COLUMNS } from "./revisions.ts";
+
+/** Session variables a file may have changed; the rest of a session's state is refused or harmless. */
+const VARIABLES: readonly string[] = [
+  "sql_mode",
+  "foreign_key_checks",
+  "unique_checks",
+  "time_zone",
+  "lock_wait_timeout",
+  "innodb_lock_wait_timeout",
+  "character_set_client",
+  "character_set_results",
+  "collation_connection",
+];
+const MARIADB_VARIABLES: readonly string[] = [...VARIABLES, "max_statement_time"];
+
+const LEAST_LOCK_WAIT_S = 1;
+const INTERRUPTED_QUERY = 1317;
+/** Answers that end the session: shutdown, connection killed (MySQL, MariaDB). */
+const ENDING: readonly number[] = [1053, 1152, 1184, 1927, 3169, 4031];
+/** Refused while the statement was read or its privileges were checked: it never began. */
+const NOT_BEGUN: readonly number[] = [1044, 1045, 1046, 1049, 1064, 1142, 1143, 1149, 1227, 1370];
+/** The same for CREATE and ALTER of one object, found before anything is changed: what is named exists or is missing. */
+const NOT_BEGUN_OBJECT: readonly number[] = [1050, 1054, 1060, 1061, 1072, 1091, 1146];
+/** Some of a rolled back transaction's changes, in tables that cannot roll back, stayed. */
+const NOT_ROLLED_BACK = 1196;
+
+const FACTS = `SELECT VERSION() AS version, @@sql_mode AS sql_mode, @@read_only AS read_only, DATABASE() AS db`;
+
+const OTHER_ENGINES = `SELECT 1 FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
+  AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys') LIMIT 1`;
+
+/** Opens the session. @throws Refused, Failure, Canceled */
+export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<MigrationDatabase> {
+  const { stop } = options;
+  const open = (): Promise<MysqlSession> =>
+    connectMysql(target, {
+      connectTimeoutMs: options.connectTimeoutMs,
+      signal: stop.signal,
+      role: "the target database",
+    });
+  const session = await open();
+  try {
+    const [facts = {}] = await session.query(FACTS);
+    if (Number(facts["read_only"]) === 1) {
+      throw new Refused("read_only_server", "the server is read-only; name the primary in the database URL");
+    }
+    const version = String(facts["version"]);
+    const mariadb = /mariadb/i.test(version);
+    const names = mariadb ? MARIADB_VARIABLES : VARIABLES;
+    const [variables = {}] = await session.query(`SELECT ${names.map((n) => `@@${n} AS ${n}`).join(", ")}`);
+    return databaseOf(session, open, stop, {
+      version,
+      mariadb,
+      database: target.database,
+      schema: options.name.schema ?? target.database,
+      table: options.name.table,
+      sqlMode: String(facts["sql_mode"]),
+      reading: readingOf(String(facts["sql_mode"]), mariadb),
+      restore: names.map((name) => `${name} = ${literal(variables[name])}`).join(", "),
+    });
+  } catch (error) {
+    await session.end();
+    throw error;
+  }
+}
+
+interface Facts {
+  readonly version: string;
+  readonly mariadb: boolean;
+  readonly database: string;
+  readonly schema: string;
+  readonly table: string;
+  readonly sqlMode: string;
+  readonly reading: MysqlReading;
+  /** Assignments that give the session its settings back. */
+  readonly restore: string;
+}
+
+/** A variable's own value as SQL: numbers as they are, names in quotes (none of these values holds one). */
+const literal = (value: unknown): string =>
+  value == null ? "NULL" : /^-?\d+(\.\d+)?$/.test(String(value)) ? String(value) : `'${String(value)}'`;
+
+const quote = (name: string): string => `\`${name.replaceAll("`", "``")}\``;
+
+function dialectOf(schema: string, name: string): Dialect {
+  const table = `${quote(schema)}.${quote(name)}`;
+  const columns = COLUMNS.map((c) => `${c.name} ${c.definition}`).join(", ");
+  return {
+    table,
+    createTable: `CREATE TABLE IF NOT EXISTS ${table} (${columns}) ENGINE=InnoDB`,
+    addColumn: (column, definition) => `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`,
+    placeholder: () => "?",
+    now: "CURRENT_TIMESTAMP",
+    appliedAtText:
+      "DATE_FORMAT('1970-01-01 00:00:00' + INTERVAL UNIX_TIMESTAMP(applied_at) SECOND, '%Y-%m-%dT%H:%i:%SZ')",
+  };
+}
+
+function databaseOf(
+  session: MysqlSession,
+  openSecond: () => Promise<MysqlSession>,
+  stop: Stop,
+  facts: Facts,
+): MigrationDatabase {
+  const query: MigrationDatabase["query"] = async (sql, values) => {
+    try {
+      return await session.query(sql, values);
+    } catch (error) {
+      if (mysqlAnswer(error)?.errno !== INTERRUPTED_QUERY || !stop.signal.aborted) throw error;
+      return session.query(sql, values);
+    }
+  };
+  const commitKind = (sql: string): ReturnType<typeof commitOf> => commitOf(wordsOf(sql, facts.reading));
+  return {
+    engine: facts.mariadb ? "mariadb" : "mysql",
+    serverVersion: facts.version,
+    dialect: dialectOf(facts.schema, facts.table),
+    display: session.target.display,
+    sqlMode: facts.sqlMode,
+    query,
+    execute: async (sql) => {
+      await session.send(sql);
+    },
+    lost: session.lost,
+    answerOf: (error) => answerOf(error, session.lost()),
+    columns: () => readColumns(session, facts),
+    checkTable: () => checkTable(session, facts),
+    lock: (timeoutMs) => takeMysqlLock(session, openSecond, timeoutMs, stop.check),
+    holdsLock: () => holdsMysqlLock(session),
+    unlock: () => releaseMysqlLock(session),
+    begin: async () => {
+      // Without autocommit a statement that commits by itself is followed by a new transaction.
+      await session.send("SET autocommit = 0");
+      await session.send("START TRANSACTION");
+    },
+    commit: async () => {
+      await session.send("COMMIT");
+      await session.send("SET autocommit = 1").catch(() => undefined);
+      return true;
+    },
+    rollback: async () => {
+      await query("ROLLBACK");
+      const warnings = await query("SHOW WARNINGS");
+      await session.send("SET autocommit = 1");
+      return !warnings.some((row) => Number(row["Code"]) === NOT_ROLLED_BACK);
+    },
+    implicitCommits: true,
+    commitsImplicitly: (sql) => ["implicit", "unknown"].includes(commitKind(sql)),
+    mayBeKept: (sql, answer) => mayBeKept(session, commitKind(sql), sql, answer),
+    setTimeouts: (directives) => setTimeouts(session, directives),
+    regainUser: async () => undefined,
+    reset: async () => {
+      await query("SET autocommit = 1");
+      await query(`SET SESSION ${facts.restore}`);
+      await session.send(`USE ${quote(facts.database)}`);
+    },
+    end: session.end,
+  };
+}
+
+function answerOf(error: unknown, lost: boolean): ServerAnswer | undefined {
+  const answer = mysqlAnswer(error);
+  if (answer === undefined) return undefined;
+  const fatal = (error as { fatal?: unknown }).fatal === true;
+  return {
+    sqlState: answer.sqlState,
+    mysqlErrno: answer.errno,
+    definite: !lost && !fatal && !ENDING.includes(answer.errno),
+  };
+}
+
+/** A refused data statement is undone by itself where every table can roll back; a statement that commits may stop half-way. */
+async function mayBeKept(
+  session: MysqlSession,
+  kind: ReturnType<typeof commitOf>,
+  sql: string,
+  { mysqlErrno }: ServerAnswer,
+): Promise<boolean> {
+  if (mysqlErrno !== undefined && kind !== "unknown") {
+    if (NOT_BEGUN.includes(mysqlErrno)) return false;
+    if (kind === "implicit" && /^(create|alter)\b/i.test(sql) && NOT_BEGUN_OBJECT.includes(mysqlErrno)) return false;
+  }
+  if (kind !== "none") return true;
+  return (await session.query(OTHER_ENGINES)).length > 0;
+}
+
+async function readColumns(session: MysqlSession, facts: Facts): Promise<ReadonlySet<string> | undefined> {
+  const rows: readonly Row[] = await session.query(
+    "SELECT COLUMN_NAME AS name, DATA_TYPE AS type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+    [facts.schema, facts.table],
+  );
+  if (rows.length === 0) return undefined;
+  const version = rows.find((row) => row["name"] === "version");
+  if (version !== undefined && !["bigint", "int"].includes(String(version["type"]))) {
+    throw new Refused(
+      "revision_table_foreign",
+      "the database has a table of the revision table's name whose versions are no numbers: another tool made it; move it away or name another (--migrations-table)",
+    );
+  }
+  return new Set(rows.map((row) => String(row["name"])));
+}
+
+/** Progress is recorded in the transaction it is about: a table that cannot roll back would tell lies. */
+async function checkTable(session: MysqlSession, facts: Facts): Promise<void> {
+  const [row] = await session.query(
+    "SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+    [facts.schema, facts.table],
+  );
+  if (row === undefined || String(row["engine"]).toLowerCase() === "innodb") return;
+  throw new Refused(
+    "revision_table_engine",
+    "the revision table's storage engine is not InnoDB, so it cannot record progress; convert the table (ALTER TABLE … ENGINE=InnoDB)",
+  );
+}
+
+async function setTimeouts(session: MysqlSession, directives: Directives): Promise<void> {
+  const { lockTimeoutMs, statementTimeoutMs } = directives;
+  if (lockTimeoutMs !== undefined) {
+    const seconds = Math.max(LEAST_LOCK_WAIT_S, Math.ceil(lockTimeoutMs / 1_000));
+    await session.send(`SET SESSION lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}`);
+  }
+  if (statementTimeoutMs !== undefined) {
+    await session.send(`SET SESSION max_statement_time = ${statementTimeoutMs / 1_000}`);
+  }
+}

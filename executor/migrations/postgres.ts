@@ -1,0 +1,179 @@
+/** A PostgreSQL session for migrations. */
+
+import type { Stop } from "../cancel.ts";
+import { Refused } from "../contract.ts";
+import { type HeldLock, takeLock } from "../postgres/lock.ts";
+import { connect, type Session, sqlstateOf } from "../postgres/session.ts";
+import type { Target } from "../postgres/url.ts";
+import type { Dialect, MigrationDatabase, OpenOptions, ServerAnswer, TableName } from "./database.ts";
+import type { Directives } from "./migration.ts";
+import { COLUMNS } from "./revisions.ts";
+
+/** FNV-1a of `ptah_migrate`, the name Ptah's own CLI locks under. */
+const MIGRATE_LOCK = 2_705_505_214;
+const CANCELED = "57014";
+const OLDEST_MAJOR = 14;
+
+const FACTS = `SELECT current_setting('server_version_num')::int AS version_num, current_setting('server_version') AS version,
+  pg_catalog.pg_is_in_recovery() AS standby, pg_catalog.current_schema() AS schema`;
+
+const LOCATION = `SELECT n.nspname AS schema, c.relkind AS kind FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = pg_catalog.to_regclass($1)`;
+
+const COLUMN_LIST = `SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, NULL) AS type FROM pg_catalog.pg_attribute a
+  WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`;
+
+const HOLDS_LOCK = `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted
+  AND pid = pg_catalog.pg_backend_pid() AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATE_LOCK}) AS held`;
+
+/** Opens the session. @throws Refused, Failure, Canceled */
+export async function openPostgres(target: Target, options: OpenOptions): Promise<MigrationDatabase> {
+  const open = (): Promise<Session> =>
+    connect(target, {
+      connectTimeoutMs: options.connectTimeoutMs,
+      signal: options.stop.signal,
+      role: "the target database",
+    });
+  const session = await open();
+  try {
+    const [facts = {}] = await session.query(FACTS);
+    refuseServer(Number(facts["version_num"]), String(facts["version"]), facts["standby"] === true);
+    const schema = await locate(session, options.name, facts["schema"]);
+    return databaseOf(session, open, options.stop, {
+      version: String(facts["version"]),
+      table: `${quote(schema)}.${quote(options.name.table)}`,
+    });
+  } catch (error) {
+    await session.end();
+    throw error;
+  }
+}
+
+function refuseServer(versionNum: number, version: string, standby: boolean): void {
+  if (Math.floor(versionNum / 10_000) < OLDEST_MAJOR) {
+    throw new Refused(
+      "unsupported_server",
+      `PostgreSQL ${version} is older than ${OLDEST_MAJOR}, the oldest supported`,
+    );
+  }
+  if (standby) {
+    throw new Refused("read_only_server", "the server is a standby in recovery; name the primary in the database URL");
+  }
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** The schema of the table where the search path finds one, else the one a new table would be made in. */
+async function locate(session: Session, name: TableName, current: unknown): Promise<string> {
+  if (name.schema !== undefined) return name.schema;
+  const [row] = await session.query(LOCATION, [quote(name.table)]);
+  if (row !== undefined) return String(row["schema"]);
+  if (typeof current === "string") return current;
+  throw new Refused(
+    "schema_missing",
+    "the search path names no schema that exists, so the revision table has no place; create one or set search_path",
+  );
+}
+
+function dialectOf(table: string): Dialect {
+  const columns = COLUMNS.map((c) => `${c.name} ${c.definition}`).join(", ");
+  return {
+    table,
+    createTable: `CREATE TABLE IF NOT EXISTS ${table} (${columns})`,
+    addColumn: (name, definition) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${name} ${definition}`,
+    placeholder: (at) => `$${at}`,
+    now: "pg_catalog.timezone('UTC', pg_catalog.clock_timestamp())",
+    appliedAtText: `pg_catalog.to_char(applied_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  };
+}
+
+/** Statements that commit in steps of their own, so that a refusal does not say that nothing is left. */
+const IN_STEPS = /^\s*(?:call|do)\b|\bconcurrently\b/i;
+
+function databaseOf(
+  session: Session,
+  openSecond: () => Promise<Session>,
+  stop: Stop,
+  facts: { readonly version: string; readonly table: string },
+): MigrationDatabase {
+  let held: HeldLock | undefined;
+  const query: MigrationDatabase["query"] = async (sql, values) => {
+    try {
+      return await session.query(sql, values);
+    } catch (error) {
+      if (sqlstateOf(error) !== CANCELED || !stop.signal.aborted) throw error;
+      return session.query(sql, values);
+    }
+  };
+  return {
+    engine: "postgresql",
+    serverVersion: facts.version,
+    dialect: dialectOf(facts.table),
+    display: session.target.display,
+    sqlMode: "",
+    checkTable: async () => undefined,
+    implicitCommits: false,
+    query,
+    execute: async (sql) => {
+      await session.query(sql);
+    },
+    lost: session.lost,
+    answerOf: (error) => answerOf(error, session.lost()),
+    columns: () => readColumns(session, facts.table),
+    lock: async (timeoutMs) => {
+      held = await takeLock(session, openSecond, timeoutMs, stop.check, MIGRATE_LOCK);
+    },
+    holdsLock: async () => (await query(HOLDS_LOCK))[0]?.["held"] === true,
+    unlock: async () => {
+      await held?.release();
+    },
+    begin: async () => {
+      await session.query("BEGIN");
+    },
+    commit: async () => (await session.client.query("COMMIT")).command === "COMMIT",
+    rollback: async () => {
+      await query("ROLLBACK");
+      return true;
+    },
+    commitsImplicitly: () => false,
+    mayBeKept: async (sql) => IN_STEPS.test(sql),
+    setTimeouts: (directives) => setTimeouts(session, directives),
+    regainUser: async () => {
+      await query("RESET SESSION AUTHORIZATION");
+      await query("RESET ROLE");
+    },
+    reset: async () => {
+      await query("RESET SESSION AUTHORIZATION");
+      await query("RESET ROLE");
+      await query("RESET ALL");
+    },
+    end: session.end,
+  };
+}
+
+function answerOf(error: unknown, lost: boolean): ServerAnswer | undefined {
+  const sqlState = sqlstateOf(error);
+  if (sqlState === undefined) return undefined;
+  const severity = (error as { severity?: unknown }).severity;
+  return { sqlState, mysqlErrno: undefined, definite: !lost && severity !== "FATAL" && severity !== "PANIC" };
+}
+
+async function readColumns(session: Session, table: string): Promise<ReadonlySet<string> | undefined> {
+  const rows = await session.query(COLUMN_LIST, [table]);
+  if (rows.length === 0) return undefined;
+  const version = rows.find((row) => row["name"] === "version");
+  if (version !== undefined && !["bigint", "integer"].includes(String(version["type"]))) {
+    throw new Refused(
+      "revision_table_foreign",
+      "the database has a table of the revision table's name whose versions are no numbers: another tool made it; move it away or name another (--migrations-table)",
+    );
+  }
+  return new Set(rows.map((row) => String(row["name"])));
+}
+
+/** `SET` inside a transaction ends with it; outside, `reset` takes it back. */
+async function setTimeouts(session: Session, directives: Directives): Promise<void> {
+  const { lockTimeoutMs, statementTimeoutMs } = directives;
+  if (lockTimeoutMs !== undefined) await session.query(`SET lock_timeout = ${Math.ceil(lockTimeoutMs)}`);
+  if (statementTimeoutMs !== undefined) await session.query(`SET statement_timeout = ${Math.ceil(statementTimeoutMs)}`);
+}

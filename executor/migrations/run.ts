@@ -1,0 +1,147 @@
+/** `migrations up`: what is pending is applied in order, under the lock, on one session. */
+import type { Stop } from "../cancel.ts";
+import { Refused } from "../contract.ts";
+import { applyAll } from "./apply-all.ts";
+import { applyFile, type FileEnd, type StatementFailure } from "./apply-file.ts";
+import type { MigrationDatabase } from "./database.ts";
+import type { Migration, MigrationDirectory, Statement, TransactionMode } from "./migration.ts";
+import { refusedBy } from "./refuse.ts";
+import { blocker, select } from "./select.ts";
+import { type ExpectedSequence, sequenceDifference } from "./sequence.ts";
+import { statementsOf } from "./statements.ts";
+import { ensureTable, readTable } from "./store.ts";
+
+export type RunMode = TransactionMode | "all";
+export type RunOutcome = "up-to-date" | "applied" | "dry-run" | "failed" | "partial" | "unknown";
+
+export interface UpInput {
+  readonly database: MigrationDatabase;
+  readonly directory: MigrationDirectory;
+  readonly mode: RunMode;
+  readonly expected: ExpectedSequence | undefined;
+  readonly dryRun: boolean;
+  readonly lockTimeoutMs: number;
+  readonly stop: Stop;
+}
+
+/** A run as its report tells it. */
+export interface RunResult {
+  readonly outcome: RunOutcome;
+  readonly planned: readonly number[];
+  readonly applied: readonly number[];
+  readonly error?: string;
+  readonly failure?: StatementFailure;
+}
+
+/** One migration with its statements, checked for the mode it runs in. */
+export interface Prepared {
+  readonly migration: Migration;
+  readonly statements: readonly Statement[];
+  readonly mode: TransactionMode;
+}
+
+/**
+ * Takes the lock, selects, compares with the approved sequence, prepares every file, and only then changes anything.
+ * @throws Refused, Failure or Canceled while nothing was changed
+ */
+export async function up(input: UpInput): Promise<RunResult> {
+  const { database, stop } = input;
+  await database.lock(input.lockTimeoutMs);
+  try {
+    const table = await readTable(database);
+    const selection = select(input.directory.migrations, table.rows);
+    const blocked = blocker(selection);
+    if (blocked !== undefined)
+      throw new Refused(blocked.code, blocked.message, { objects: blocked.versions.map(String) });
+    const planned = selection.pending.map((m) => m.version);
+    const difference = input.expected === undefined ? undefined : sequenceDifference(input.expected, selection.pending);
+    if (difference !== undefined) throw new Refused("sequence_mismatch", difference);
+    if (planned.length === 0) return { outcome: "up-to-date", planned, applied: [] };
+    const prepared = await Promise.all(selection.pending.map((m) => prepare(m, input)));
+    stop.check();
+    if (input.dryRun) return { outcome: "dry-run", planned, applied: [] };
+    await ensureTable(database, table);
+    stop.check();
+    if (input.mode === "all") return await applyAll(database, prepared, stop);
+    return await inOrder(input, prepared, planned);
+  } finally {
+    await database.unlock();
+  }
+}
+
+/** @throws Refused for a file that cannot be run in this mode */
+export async function prepare(
+  migration: Migration,
+  { database, mode }: { readonly database: MigrationDatabase; readonly mode: RunMode },
+): Promise<Prepared> {
+  if (mode === "all" && migration.transactionMode === "none") {
+    throw new Refused(
+      "transaction_mode_conflict",
+      `${migration.up.path} asks to run outside a transaction, which mode all cannot give; use mode file`,
+    );
+  }
+  if (database.engine === "mysql" && migration.directives.statementTimeoutMs !== undefined) {
+    throw new Refused(
+      "migration_directive_unsupported",
+      `${migration.up.path} has statement_timeout, which MySQL has for queries alone; remove it`,
+    );
+  }
+  const own = mode === "none" ? "none" : migration.transactionMode;
+  const result = await statementsOf(migration, { engine: database.engine, mode: own, sqlMode: database.sqlMode });
+  if ("refusal" in result) throw refusedBy(result.refusal);
+  return { migration, mode: own, statements: result.statements };
+}
+
+async function inOrder(
+  { database, stop }: UpInput,
+  prepared: readonly Prepared[],
+  planned: readonly number[],
+): Promise<RunResult> {
+  const applied: number[] = [];
+  for (const { migration, statements, mode } of prepared) {
+    const halted = await mayGoOn(database, stop, applied);
+    if (halted !== undefined) return { outcome: "failed", planned, applied, error: halted };
+    const stopped = (): boolean => stop.signal.aborted;
+    const end = await guarded(migration, () =>
+      applyFile({ database, migration, statements, stopped, committed: 0 }, mode),
+    );
+    if (end.kind !== "applied") {
+      return {
+        outcome: end.kind,
+        planned,
+        applied,
+        error: end.sentence,
+        ...(end.failure === undefined ? {} : { failure: end.failure }),
+      };
+    }
+    applied.push(migration.version);
+  }
+  return { outcome: "applied", planned, applied };
+}
+
+/** Before each migration: the session is as it was opened and still holds the lock. @returns why the run ends here */
+async function mayGoOn(
+  database: MigrationDatabase,
+  stop: Stop,
+  applied: readonly number[],
+): Promise<string | undefined> {
+  const before = applied.length === 0 ? "before anything was applied" : `after version ${applied.at(-1)}`;
+  if (stop.signal.aborted) return `the run was asked to stop ${before}; what is left stays pending`;
+  try {
+    await database.reset();
+    if (await database.holdsLock()) return undefined;
+    return `the session no longer held the migration lock ${before}; a file released it; what is left stays pending`;
+  } catch {
+    return `the database session was lost ${before}; what is left stays pending`;
+  }
+}
+
+/** What nobody foresaw, once a migration was begun, is never told as a failure that kept nothing. */
+export async function guarded(migration: Migration, apply: () => Promise<FileEnd>): Promise<FileEnd> {
+  try {
+    return await apply();
+  } catch {
+    const sentence = `version ${migration.version} ended unexpectedly; look at the database before anything else`;
+    return { kind: "unknown", sentence };
+  }
+}
