@@ -102,7 +102,7 @@ class Splitter {
   /** A semicolon was seen that does not end the statement because another delimiter is in force. */
   #semicolon = false;
   #countedLine = 1;
-  #countedTo = 0;
+  #nextBreak = -1;
 
   constructor(text: string, reading: MysqlReading) {
     this.#text = text;
@@ -215,14 +215,12 @@ class Splitter {
     return undefined;
   }
 
-  /** Positions are asked in rising order but for failures, which end the walk. */
+  /** Positions are asked in rising order; the next line break is remembered, so that long lines are searched once. */
   #lineAt(position: number): number {
-    if (position < this.#countedTo) return this.#line;
-    for (;;) {
-      const newline = this.#text.indexOf("\n", this.#countedTo);
-      if (newline < 0 || newline >= position) break;
-      this.#countedLine += 1;
-      this.#countedTo = newline + 1;
+    while (this.#nextBreak < position) {
+      if (this.#nextBreak >= 0) this.#countedLine += 1;
+      const found = this.#text.indexOf("\n", this.#nextBreak + 1);
+      this.#nextBreak = found < 0 ? Number.POSITIVE_INFINITY : found;
     }
     return this.#countedLine;
   }
