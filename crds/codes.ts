@@ -133,6 +133,23 @@ const APPLYING = [
   ),
 ];
 
+const MIGRATING = [
+  c(
+    "history_refused",
+    "The history was not read: the migration directory or the revision table has something the executor does not accept.",
+    "author",
+    "Change what the message names.",
+  ),
+  c("history_failed", "The executor could not read the history.", "nobody", LOG),
+  c(
+    "invalid_migration_history_output",
+    "The executor's history is not one this version understands.",
+    "operator administrator",
+    IMAGE,
+  ),
+  c("invalid_migration_run_output", "The executor's account of the run cannot be read.", "nobody", READ),
+];
+
 const RUNNING = [
   c(
     "execution_error",
@@ -169,9 +186,13 @@ const RUNNING = [
 ];
 
 /** What an operation may end with, by code. */
-export const OPERATION_CODES: readonly OperationCode[] = [...PLANNING, ...CONNECTING, ...APPLYING, ...RUNNING].sort(
-  (a, b) => (a.code < b.code ? -1 : 1),
-);
+export const OPERATION_CODES: readonly OperationCode[] = [
+  ...PLANNING,
+  ...CONNECTING,
+  ...APPLYING,
+  ...MIGRATING,
+  ...RUNNING,
+].sort((a, b) => (a.code < b.code ? -1 : 1));
 
 /** Refusals of a plan or of the desired schema, and who does what about them. */
 export const EXECUTOR_REFUSALS: readonly (readonly [code: string, meaning: string])[] = [

@@ -1,24 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import {
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { decodePlan } from "../sql/plan-document.ts";
 import { ENV } from "../workload/environment.ts";
 import { PLAN_CHUNKS_MAX } from "../workload/limits.ts";
 import type { OperationResult } from "../workload/result.ts";
-import { checkDeadlines } from "./bindings.ts";
-import type { ChildOutcome } from "./child.ts";
+import { change } from "./call.ts";
 import { Failed } from "./failure.ts";
 import { PLAN_REPORT_BYTES_MAX } from "./limits.ts";
-import { childEnvironment, logLastWords, type Operation, sentence } from "./operation.ts";
+import { type Operation, sentence, withPrivateFile } from "./operation.ts";
 import { type ApplyReport, framedRefusal, readApplyReport, serverOf } from "./reports.ts";
 
 const VARIABLES = [ENV.connectTimeout, ENV.lockTimeout, ENV.transactionMode];
@@ -35,12 +25,7 @@ export async function apply(operation: Operation): Promise<Partial<OperationResu
   const decoded = decodePlan(bytes);
   if ("error" in decoded) throw new Failed("invalid_plan", `The approved plan is unusable: ${decoded.error.message}.`);
   if (decoded.plan.dialect !== "postgres") throw new Failed("invalid_plan", "The approved plan is of another engine.");
-  const directory = writePlan(operation, bytes);
-  try {
-    return await run(operation, join(directory, "approved.plan.json"), expected);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  return withPrivateFile(operation, "approved.plan.json", bytes, (path) => run(operation, path, expected));
 }
 
 /** Files of the projected volume in name order; a link may not lead out of it. */
@@ -78,52 +63,19 @@ function expectDigest(bytes: Buffer, expected: string): void {
   }
 }
 
-function writePlan(operation: Operation, bytes: Buffer): string {
-  try {
-    const directory = mkdtempSync(join(operation.workDirectory, "ptah-apply-"));
-    writeFileSync(join(directory, "approved.plan.json"), bytes, { mode: 0o400, flag: "wx" });
-    return directory;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new Failed(
-      "prepare_plan",
-      `The Pod's work directory cannot be used (${code}); nothing was sent to the database. Look at its volume "work".`,
-    );
-  }
-}
-
 async function run(operation: Operation, path: string, digest: string): Promise<Partial<OperationResult>> {
-  const { deadlines, graceMs } = operation.bindings;
-  if (deadlines === undefined)
-    throw new Failed("missing_execution_deadline", "An Apply runs only inside its deadlines.");
-  const outcome = await operation.supervisor.run({
-    binary: operation.ptahBinary,
+  const report = await change(operation, {
     args: ["schema", "apply", "--plan", path, "--auto-approve", "--json"],
-    env: childEnvironment(operation, VARIABLES),
-    workDirectory: operation.workDirectory,
+    variables: VARIABLES,
     stdoutBytesMax: PLAN_REPORT_BYTES_MAX,
-    graceMs,
-    notAfterMs: deadlines.executionNotAfterMs,
-    beforeStart: () => checkDeadlines(deadlines, operation.nowMs()),
+    report: readApplyReport,
+    what: "report",
+    invalid: "invalid_apply_output",
   });
-  const report = outcome.stdoutBytesDropped === 0 ? readApplyReport(outcome.stdout) : undefined;
-  if (report === undefined) throw noReport(operation, outcome);
-  const server = serverOf(report);
-  // A success that was reported counts, also when a signal arrived after it (reference 3.4).
-  if (report.outcome === "applied" && report.plan_digest === digest) return { ...server, mutationStarted: true };
+  if (report.outcome === "applied" && report.plan_digest === digest) {
+    return { ...serverOf(report), mutationStarted: true };
+  }
   throw judged(operation, report, digest);
-}
-
-function noReport(operation: Operation, outcome: ChildOutcome): Failed {
-  logLastWords(outcome, operation.redactor);
-  const why =
-    outcome.stopped === "deadline"
-      ? "The executor was stopped at its deadline"
-      : outcome.stopped === "termination"
-        ? "The Pod was asked to end while the executor was running"
-        : "The executor ended without a report";
-  const code = outcome.stopped !== undefined || outcome.exitCode < 0 ? "execution_error" : "invalid_apply_output";
-  return new Failed(code, `${why}; what it changed is unknown until the database is read.`);
 }
 
 /** Codes of the outcomes that are no success; the sentence is the executor's own. */

@@ -1,11 +1,12 @@
+import type { SequenceStep } from "../crds/status/plan.ts";
 import { postgresTargetIdentity } from "../crds/targetidentity.ts";
 import { ENV } from "../workload/environment.ts";
 import { OPERATION_ID_LENGTH_MAX, RUNNER_PROTOCOL_VERSION } from "../workload/limits.ts";
-import type { WireOperation } from "../workload/result.ts";
+import { isMutating, type WireOperation } from "../workload/result.ts";
+import { digestOf, type Env } from "./env.ts";
 import { Failed, UsageError } from "./failure.ts";
 import { GRACE_SECONDS_DEFAULT, GRACE_SECONDS_MAX } from "./limits.ts";
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import { approvedSequence } from "./migrations.ts";
 
 /** What one run is bound to, once every check passed. */
 export interface Bindings {
@@ -13,6 +14,8 @@ export interface Bindings {
   readonly targetIdentityDigest: string;
   /** The database URL as the child gets it: with the mounted CA named in it. */
   readonly databaseURL: string;
+  /** Of a migration Apply: what its child may run. */
+  readonly sequence: readonly SequenceStep[] | undefined;
   readonly deadlines: Deadlines | undefined;
   readonly graceMs: number;
 }
@@ -22,8 +25,6 @@ export interface Deadlines {
   readonly dispatchNotAfterMs: number;
   readonly executionNotAfterMs: number;
 }
-
-const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /** The operation id. Without it nothing can be framed for anybody. @throws UsageError */
 export function readOperationID(env: Env): string {
@@ -59,21 +60,16 @@ export function readBindings(
   learned({ coordinationDigest });
   const { targetIdentityDigest, databaseURL } = readTarget(env);
   learned({ coordinationDigest, targetIdentityDigest });
-  const mutating = operation === "apply";
+  const mutating = isMutating(operation);
   if (mutating) {
     expectEqual(env, ENV.expectedCoordinationDigest, coordinationDigest, "coordination_binding", "the realm");
     expectEqual(env, ENV.expectedTargetIdentityDigest, targetIdentityDigest, "target_binding", "the database");
   }
+  const sequence = operation === "migration-apply" ? approvedSequence(env) : undefined;
   const deadlines = mutating ? readDeadlines(env) : undefined;
   if (deadlines !== undefined) checkDeadlines(deadlines, nowMs);
-  return { coordinationDigest, targetIdentityDigest, databaseURL, deadlines, graceMs: readGraceMs(env, mutating) };
-}
-
-function digestOf(env: Env, name: string, missing: string, invalid: string): string {
-  const value = env[name] ?? "";
-  if (value === "") throw new Failed(missing, `${name} is not set; the Job was not built by the manager.`);
-  if (!DIGEST.test(value)) throw new Failed(invalid, `${name} is not a digest.`);
-  return value;
+  const graceMs = readGraceMs(env, mutating);
+  return { coordinationDigest, targetIdentityDigest, databaseURL, sequence, deadlines, graceMs };
 }
 
 function readTarget(env: Env): { targetIdentityDigest: string; databaseURL: string } {

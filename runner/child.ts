@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { SECRET_ENV } from "../workload/environment.ts";
-import type { Env } from "./bindings.ts";
+import type { Env } from "./env.ts";
 import { Failed } from "./failure.ts";
 import { STDERR_KEPT_BYTES } from "./limits.ts";
 

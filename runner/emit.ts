@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { encodeFrame, frameOf } from "../workload/frame.ts";
 import { ERROR_MESSAGE_BYTES_MAX, RUNNER_PROTOCOL_VERSION } from "../workload/limits.ts";
-import type { OperationResult, WireOperation } from "../workload/result.ts";
+import { isMutating, type OperationResult, type WireOperation } from "../workload/result.ts";
 import { encodeSummary } from "../workload/summary.ts";
 import { writeAll } from "./output.ts";
 
@@ -27,12 +27,20 @@ export function emit(result: OperationResult, terminationLog: string): boolean {
     childStarted: result.childStarted,
     coordinationDigest: result.coordinationDigest,
     targetIdentityDigest: result.targetIdentityDigest,
-    ...(result.operation === "apply" && result.childStarted ? { mutationStarted: true, uncertain: true } : {}),
+    ...openOutcome(result.operation, result.childStarted),
   };
   const replaced = encodeFrame(fallback);
   if (!replaced.ok) return false;
   writeTerminationLog(terminationLog, encodeSummary(fallback, replaced.payloadDigest));
   return writeAll(replaced.bytes);
+}
+
+/**
+ * Whatever ends an Apply after its child was started leaves the outcome open (reference 2.5); of the two families only a
+ * migration's decoded run says otherwise.
+ */
+export function openOutcome(operation: WireOperation, childStarted: boolean): Partial<OperationResult> {
+  return isMutating(operation) && childStarted ? { mutationStarted: true, uncertain: true } : {};
 }
 
 /** A result that is nothing but an error before the child. */

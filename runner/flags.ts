@@ -1,6 +1,6 @@
 import { PATHS } from "../workload/environment.ts";
 import { PLAN_SIZE_BYTES_MAX } from "../workload/limits.ts";
-import type { WireOperation } from "../workload/result.ts";
+import { WIRE_OPERATIONS, type WireOperation } from "../workload/result.ts";
 import { UsageError } from "./failure.ts";
 import { RESULT_SIZE_BYTES_MAX } from "./limits.ts";
 
@@ -10,14 +10,13 @@ export type Mode =
   | { readonly kind: "snapshot" }
   | {
       readonly kind: "operation";
-      readonly operation: (typeof OPERATIONS)[number];
+      readonly operation: WireOperation;
       readonly ptahBinary: string;
       readonly resultBytesMax: number;
       readonly planBytesMax: number;
       readonly terminationLog: string;
     };
 
-const OPERATIONS = ["observe", "plan", "apply"] as const satisfies readonly WireOperation[];
 const VALUE_FLAGS = ["operation", "ptah-binary", "max-result-bytes", "max-plan-bytes", "termination-log", "install-to"];
 
 /** Reads the command line (reference, runner modes). @throws UsageError */
@@ -36,8 +35,8 @@ export function readMode(argv: readonly string[]): Mode {
   if ((named === undefined) === (positionals.length !== 1) || positionals.length > 1) {
     throw new UsageError("name one operation, with --operation or as the only argument");
   }
-  const operation = OPERATIONS.find((o) => o === (named ?? positionals[0]));
-  if (operation === undefined) throw new UsageError(`the operation must be one of ${OPERATIONS.join(", ")}`);
+  const operation = WIRE_OPERATIONS.find((o) => o === (named ?? positionals[0]));
+  if (operation === undefined) throw new UsageError(`the operation must be one of ${WIRE_OPERATIONS.join(", ")}`);
   return {
     kind: "operation",
     operation,

@@ -1,12 +1,15 @@
 import { PATHS } from "../workload/environment.ts";
-import type { OperationResult } from "../workload/result.ts";
+import type { OperationResult, WireOperation } from "../workload/result.ts";
 import { apply } from "./apply.ts";
-import { type Env, readBindings, readOperationID, speaksOurProtocol } from "./bindings.ts";
+import { readBindings, readOperationID, speaksOurProtocol } from "./bindings.ts";
 import { createSupervisor, type Supervisor } from "./child.ts";
-import { emit, emitProtocolMismatch, errorResult, writeTerminationLog } from "./emit.ts";
+import { emit, emitProtocolMismatch, errorResult, openOutcome, writeTerminationLog } from "./emit.ts";
+import type { Env } from "./env.ts";
 import { Failed, UsageError } from "./failure.ts";
 import { type Mode, readMode } from "./flags.ts";
+import { history } from "./history.ts";
 import { installTo } from "./install.ts";
+import { migrationApply } from "./migration-apply.ts";
 import { observe } from "./observe.ts";
 import type { Body } from "./operation.ts";
 import { plan } from "./plan.ts";
@@ -16,7 +19,13 @@ import { copySnapshot } from "./snapshot-copy.ts";
 const OK = 0;
 const USAGE_ERROR = 2;
 
-const BODIES: Readonly<Record<Extract<Mode, { kind: "operation" }>["operation"], Body>> = { observe, plan, apply };
+const BODIES: Readonly<Record<WireOperation, Body>> = {
+  observe,
+  plan,
+  apply,
+  "migration-history": history,
+  "migration-apply": migrationApply,
+};
 
 /**
  * The runner inside an operation Pod.
@@ -103,10 +112,9 @@ async function resultOf(
     return {
       ...errorResult(mode.operation, operationID, { code: failed.code, message }),
       ...known,
+      ...openOutcome(mode.operation, supervisor.started() > 0),
       ...failed.detail,
       ...childOf(supervisor),
-      // Whatever ends an Apply after its child was started leaves the outcome open (reference 2.5).
-      ...(mode.operation === "apply" && supervisor.started() > 0 ? { mutationStarted: true, uncertain: true } : {}),
     };
   }
 }

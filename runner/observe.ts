@@ -2,15 +2,9 @@ import { goStructDigest, type Json } from "../crds/canonical.ts";
 import { ENV } from "../workload/environment.ts";
 import { DRIFT_FINDINGS_MAX } from "../workload/limits.ts";
 import type { OperationResult } from "../workload/result.ts";
+import { ask } from "./call.ts";
 import { Failed } from "./failure.ts";
-import {
-  childEnvironment,
-  logLastWords,
-  type Operation,
-  refuseStopped,
-  refuseTruncated,
-  sentence,
-} from "./operation.ts";
+import { type Operation, sentence } from "./operation.ts";
 import {
   type DriftReport,
   failureCode,
@@ -33,24 +27,14 @@ const COMPARISON = [ENV.schemaFile, ENV.devURL, ENV.severity, ENV.exclude];
 export async function observe(operation: Operation): Promise<Partial<OperationResult>> {
   const versionOnly = operation.env[ENV.versionOnly] === "true";
   await awaitScratch(operation);
-  const outcome = await operation.supervisor.run({
-    binary: operation.ptahBinary,
+  const { report } = await ask(operation, {
     args: ["schema", "drift", "--format", "json"],
-    env: childEnvironment(operation, versionOnly ? VARIABLES : [...VARIABLES, ...COMPARISON]),
-    workDirectory: operation.workDirectory,
+    variables: versionOnly ? VARIABLES : [...VARIABLES, ...COMPARISON],
     stdoutBytesMax: operation.resultBytesMax,
-    graceMs: operation.bindings.graceMs,
+    report: readDriftReport,
+    what: "drift report",
+    invalid: "invalid_observed_state",
   });
-  refuseStopped(outcome);
-  refuseTruncated(outcome);
-  const report = readDriftReport(outcome.stdout);
-  if (report === undefined) {
-    logLastWords(outcome, operation.redactor);
-    throw new Failed(
-      outcome.stdout.length === 0 ? "child_exit" : "invalid_observed_state",
-      "The executor ended without a drift report. Its own words are in the Pod's log.",
-    );
-  }
   const server = serverOf(report);
   const detail = { ...server, observedDialect: report.dialect };
   if (report.refusal !== undefined && report.refusal !== null) {

@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { ENV } from "../workload/environment.ts";
 import type { OperationResult } from "../workload/result.ts";
-import type { Bindings, Env } from "./bindings.ts";
+import type { Bindings } from "./bindings.ts";
 import type { ChildOutcome, Supervisor } from "./child.ts";
+import type { Env } from "./env.ts";
 import { Failed } from "./failure.ts";
 import { LAST_WORDS_LENGTH_MAX } from "./limits.ts";
 import { writeLog } from "./output.ts";
@@ -85,4 +88,51 @@ export function logLastWords(outcome: ChildOutcome, redactor: Redactor): void {
 export function sentence(error: string | null | undefined, otherwise: string, redactor: Redactor): string {
   const text = (error ?? "").trim();
   return text === "" ? otherwise : redactor.text(text);
+}
+
+/**
+ * Runs a body with a private file of the Pod's work directory, which is gone afterwards.
+ * @throws Failed `prepare_plan` where the file cannot be written
+ */
+export async function withPrivateFile<T>(
+  operation: Operation,
+  name: string,
+  bytes: string | Buffer,
+  body: (path: string) => Promise<T>,
+): Promise<T> {
+  return withPrivateDirectory(operation, async (directory) => {
+    const path = join(directory, name);
+    try {
+      writeFileSync(path, bytes, { mode: 0o400, flag: "wx" });
+    } catch (error) {
+      throw unwritable(error);
+    }
+    return body(path);
+  });
+}
+
+/** The same with a private directory. @throws Failed `prepare_plan` where it cannot be made */
+export async function withPrivateDirectory<T>(
+  operation: Operation,
+  body: (directory: string) => Promise<T>,
+): Promise<T> {
+  let directory: string;
+  try {
+    directory = mkdtempSync(join(operation.workDirectory, "ptah-"));
+  } catch (error) {
+    throw unwritable(error);
+  }
+  try {
+    return await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function unwritable(error: unknown): Failed {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  return new Failed(
+    "prepare_plan",
+    `The Pod's work directory cannot be used (${code}); nothing was sent to the database. Look at its volume "work".`,
+  );
 }

@@ -1,20 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256Digest } from "../crds/canonical.ts";
 import { decodePlan, type PlanDocument } from "../sql/plan-document.ts";
 import { parseCsvRecord } from "../workload/csv.ts";
 import { ENV } from "../workload/environment.ts";
 import type { OperationResult } from "../workload/result.ts";
+import { ask } from "./call.ts";
 import { Failed } from "./failure.ts";
 import { EXCLUSION_LENGTH_MAX, EXCLUSIONS_MAX, PLAN_REPORT_BYTES_MAX, PROTECTED_TABLES_MAX } from "./limits.ts";
-import {
-  childEnvironment,
-  logLastWords,
-  type Operation,
-  refuseStopped,
-  refuseTruncated,
-  sentence,
-} from "./operation.ts";
+import { type Operation, sentence, withPrivateDirectory } from "./operation.ts";
 import {
   type ApplyReport,
   failureCode,
@@ -46,8 +40,7 @@ export async function plan(operation: Operation): Promise<Partial<OperationResul
   const exclude = readList(operation, ENV.exclude, EXCLUSIONS_MAX, (s) => s !== "" && s.length <= EXCLUSION_LENGTH_MAX);
   const fenced = readList(operation, ENV.protectedTables, PROTECTED_TABLES_MAX, (s) => TABLE.test(s));
   await awaitScratch(operation);
-  const directory = privateDirectory(operation);
-  try {
+  return withPrivateDirectory(operation, async (directory) => {
     const scope = [...exclude.map((s) => `--exclude=${s}`), ...fenced.map((s) => `--protected-table=${s}`)];
     const first = await planOnce(operation, join(directory, "first.plan.json"), scope);
     const second = await planOnce(operation, join(directory, "second.plan.json"), scope);
@@ -69,9 +62,7 @@ export async function plan(operation: Operation): Promise<Partial<OperationResul
     const planContentDigest = sha256Digest(first.bytes);
     await dryRun(operation, first.path, planContentDigest, document);
     return { ...first.server, planOutcome: "Changes", planContentDigest, stdout: text };
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 function samePlan(first: Planned, second: Planned): boolean {
@@ -88,38 +79,15 @@ function readList(operation: Operation, name: string, max: number, allowed: (ite
   return [...new Set(items)].sort();
 }
 
-function privateDirectory(operation: Operation): string {
-  try {
-    return mkdtempSync(join(operation.workDirectory, "ptah-plan-"));
-  } catch (error) {
-    throw unwritable(error);
-  }
-}
-
-function unwritable(error: unknown): Failed {
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  return new Failed("prepare_plan", `The Pod's work directory cannot be used (${code}). Look at its volume "work".`);
-}
-
 async function planOnce(operation: Operation, path: string, scope: readonly string[]): Promise<Planned> {
-  const outcome = await operation.supervisor.run({
-    binary: operation.ptahBinary,
+  const { report } = await ask(operation, {
     args: ["schema", "plan", "--output", path, "--json", ...scope],
-    env: childEnvironment(operation, PLAN_VARIABLES),
-    workDirectory: operation.workDirectory,
+    variables: PLAN_VARIABLES,
     stdoutBytesMax: PLAN_REPORT_BYTES_MAX,
-    graceMs: operation.bindings.graceMs,
+    report: readPlanReport,
+    what: "plan report",
+    invalid: "invalid_plan_output",
   });
-  refuseStopped(outcome);
-  refuseTruncated(outcome);
-  const report = readPlanReport(outcome.stdout);
-  if (report === undefined) {
-    logLastWords(outcome, operation.redactor);
-    throw new Failed(
-      outcome.stdout.length === 0 ? "child_exit" : "invalid_plan_output",
-      "The executor ended without a plan report. Its own words are in the Pod's log.",
-    );
-  }
   refuseRefused(operation, report);
   const server = serverOf(report);
   expectMajor(operation.env, server);
@@ -192,21 +160,14 @@ function refuseDryRun(operation: Operation, report: ApplyReport): void {
 
 /** The same bytes through the executor's own apply without a change: proves that they are fresh, under the lock. */
 async function dryRun(operation: Operation, path: string, digest: string, document: PlanDocument): Promise<void> {
-  const outcome = await operation.supervisor.run({
-    binary: operation.ptahBinary,
+  const { report } = await ask(operation, {
     args: ["schema", "apply", "--plan", path, "--auto-approve", "--json", "--dry-run"],
-    env: childEnvironment(operation, CHECK_VARIABLES),
-    workDirectory: operation.workDirectory,
+    variables: CHECK_VARIABLES,
     stdoutBytesMax: PLAN_REPORT_BYTES_MAX,
-    graceMs: operation.bindings.graceMs,
+    report: readApplyReport,
+    what: "report of the dry run",
+    invalid: "invalid_plan_output",
   });
-  refuseStopped(outcome);
-  refuseTruncated(outcome);
-  const report = readApplyReport(outcome.stdout);
-  if (report === undefined) {
-    logLastWords(outcome, operation.redactor);
-    throw new Failed("invalid_plan_output", "The dry run gave no report. Its own words are in the Pod's log.");
-  }
   refuseDryRun(operation, report);
   const statements = report.statements ?? [];
   const same =

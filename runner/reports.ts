@@ -8,9 +8,9 @@ import type { Redactor } from "./redact.ts";
  * Reports of the executor's command-line contract, version 1, parsed at the door (reference 3.3): exactly one JSON value on
  * standard output; members nobody asks for are ignored. A report decides, not the exit status.
  */
-const CONTRACT_VERSION = 1;
+export const CONTRACT_VERSION = 1;
 
-const optionalText = v.optional(v.nullable(v.string()));
+export const optionalText = v.optional(v.nullable(v.string()));
 const Digest = v.pipe(v.string(), v.regex(/^sha256:[0-9a-f]{64}$/));
 const optionalDigest = v.optional(v.nullable(v.union([Digest, v.literal("")])));
 
@@ -24,7 +24,7 @@ const Refusal = v.object({
 });
 export type ReportedRefusal = v.InferOutput<typeof Refusal>;
 
-const common = {
+export const commonReport = {
   error: optionalText,
   refusal: v.optional(v.nullable(Refusal)),
   /** A failure that may pass by itself: its stable code says which (`connection_failed`). */
@@ -34,7 +34,7 @@ const common = {
 };
 
 const DriftReport = v.object({
-  ...common,
+  ...commonReport,
   drift: v.boolean(),
   failed: v.optional(v.boolean()),
   highest_severity: v.optional(v.nullable(v.union([v.picklist(SEVERITIES), v.literal("")]))),
@@ -56,7 +56,7 @@ const DriftReport = v.object({
 export type DriftReport = v.InferOutput<typeof DriftReport>;
 
 const PlanReport = v.object({
-  ...common,
+  ...commonReport,
   contract_version: v.literal(CONTRACT_VERSION),
   outcome: v.picklist(["changes", "no-changes", "refused", "failed", "canceled"]),
   plan_digest: optionalDigest,
@@ -65,7 +65,7 @@ const PlanReport = v.object({
 export type PlanReport = v.InferOutput<typeof PlanReport>;
 
 const ApplyReport = v.object({
-  ...common,
+  ...commonReport,
   contract_version: v.literal(CONTRACT_VERSION),
   outcome: v.picklist(["applied", "no-changes", "dry-run", "canceled", "refused", "failed", "unknown"]),
   plan_digest: optionalDigest,
@@ -73,7 +73,8 @@ const ApplyReport = v.object({
 });
 export type ApplyReport = v.InferOutput<typeof ApplyReport>;
 
-function readReport<S extends v.GenericSchema>(schema: S, stdout: Buffer): v.InferOutput<S> | undefined {
+/** One JSON value of a report's form, or undefined. */
+export function readReport<S extends v.GenericSchema>(schema: S, stdout: Buffer): v.InferOutput<S> | undefined {
   try {
     const parsed = v.safeParse(schema, JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(stdout)));
     return parsed.success ? parsed.output : undefined;

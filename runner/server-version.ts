@@ -1,5 +1,5 @@
 import { ENV } from "../workload/environment.ts";
-import type { Env } from "./bindings.ts";
+import type { Env } from "./env.ts";
 import { Failed } from "./failure.ts";
 
 /**

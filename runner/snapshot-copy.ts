@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { compareBytewise, sha256Digest, sha256Hex } from "../crds/canonical.ts";
 import { ENV } from "../workload/environment.ts";
-import type { Env } from "./bindings.ts";
+import type { Env } from "./env.ts";
 import { Failed } from "./failure.ts";
 import {
   SNAPSHOT_FILES_MAX,

@@ -35,6 +35,7 @@ describe("a history", () => {
   test("is a success's own document, and holds together", () => {
     expect(parseResult(read({}))).toMatchObject({ ok: true });
     expect(parseResult(read({ hasPendingChanges: false, pendingMigrations: [] }))).toMatchObject({ ok: true });
+    expect(parseResult(read({ unknownVersions: [9], currentVersion: 9 }))).toMatchObject({ ok: true });
     expect(parseResult({ ...reading, error })).toMatchObject({ ok: true });
   });
 
@@ -51,6 +52,7 @@ describe("a history", () => {
     "in which an applied version is pending": read({ pendingMigrations: [1, 2] }),
     "in which an unrecorded version is pending": read({ pendingMigrations: [2, 9] }),
     "with a dirty revision past its end": read({ dirtyRevision: { version: 2, applied: 5, total: 4 } }),
+    "that holds a version and calls it unknown": read({ unknownVersions: [2] }),
     "with a revision twice": read({ revisions: [history.revisions?.[0], history.revisions?.[0]] }),
     "with more revisions than it may carry": read({
       revisions: Array.from({ length: 33 }, (_, i) => ({ version: i + 1, state: "applied", applied: 1, total: 1 })),

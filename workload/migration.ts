@@ -68,6 +68,8 @@ export const MigrationHistory = v.strictObject({
   pendingMigrations: Versions,
   migrations: v.pipe(v.array(MigrationRecord), v.maxLength(MIGRATIONS_MAX)),
   dirtyRevision: v.optional(v.strictObject({ version: Version, applied: Count, total: Count })),
+  /** Recorded versions that the directory does not hold, as far as they are named: the database is ahead of it. */
+  unknownVersions: v.optional(v.pipe(v.array(Version), v.minLength(1), v.maxLength(REVISIONS_MAX))),
   /** The newest rows of the revision table, the newest first. */
   revisions: v.optional(v.pipe(v.array(MigrationRevision), v.maxLength(REVISIONS_MAX))),
 });
@@ -116,6 +118,9 @@ export function historyProblem(history: MigrationHistory): string | undefined {
     }
   }
   if (history.hasPendingChanges !== pending.size > 0) return "a history that contradicts its pending versions";
+  if ((history.unknownVersions ?? []).some((version) => known.has(version))) {
+    return "a history that holds a version and calls it unknown";
+  }
   const dirty = history.dirtyRevision;
   if (dirty !== undefined && dirty.applied > dirty.total) return "a dirty revision with more statements than it has";
   const revisions = new Set((history.revisions ?? []).map((revision) => revision.version));

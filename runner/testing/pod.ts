@@ -3,11 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sha256Digest } from "../../crds/canonical.ts";
+import { sequenceDigest } from "../../crds/fingerprints.ts";
+import type { SequenceStep } from "../../crds/status/plan.ts";
 import { postgresTargetIdentity } from "../../crds/targetidentity.ts";
 import { encodePlan, type PlanDocument } from "../../sql/plan-document.ts";
 import { ENV } from "../../workload/environment.ts";
 import { type FrameReading, readFrame } from "../../workload/frame.ts";
 import type { OperationResult, WireOperation } from "../../workload/result.ts";
+import { encodeSequence } from "../../workload/sequence.ts";
 import { type RunSummary, readSummary } from "../../workload/summary.ts";
 
 /** One operation Pod of a test: a directory with the volumes, and the runner as a process of its own. */
@@ -78,17 +81,44 @@ export class Pod {
     for (let at = 0, index = 0; at < bytes.length; at += chunkBytes, index += 1) {
       writeFileSync(join(directory, `${String(index).padStart(3, "0")}.plan`), bytes.subarray(at, at + chunkBytes));
     }
-    const identity = postgresTargetIdentity(this.env[ENV.databaseURL] ?? "");
-    if (!identity.ok) throw new Error(identity.message);
     Object.assign(this.env, {
       [ENV.planDirectory]: directory,
       [ENV.expectedPlanContentDigest]: sha256Digest(bytes),
+      [ENV.transactionMode]: "file",
+    });
+    return this.fence();
+  }
+
+  /** Makes this the Pod of a migration operation: where the files are, and the lock it waits for. */
+  migrations(): this {
+    delete this.env[ENV.lockTimeout];
+    Object.assign(this.env, {
+      [ENV.migrationsDirectory]: join(this.directory, "migrations"),
+      [ENV.migrationLockTimeout]: "5m",
+    });
+    return this;
+  }
+
+  /** Makes this the Pod of an approved migration run: sequence, history, bindings and deadlines. */
+  approveSequence(steps: readonly SequenceStep[]): this {
+    Object.assign(this.env, {
+      [ENV.expectedSequence]: encodeSequence(steps),
+      [ENV.expectedSequenceDigest]: sequenceDigest(steps),
+      [ENV.expectedHistoryFingerprint]: `sha256:${"8".repeat(64)}`,
+    });
+    return this.migrations().fence();
+  }
+
+  /** What every Apply is bound to: realm, target and deadlines. */
+  fence(): this {
+    const identity = postgresTargetIdentity(this.env[ENV.databaseURL] ?? "");
+    if (!identity.ok) throw new Error(identity.message);
+    Object.assign(this.env, {
       [ENV.expectedCoordinationDigest]: REALM,
       [ENV.expectedTargetIdentityDigest]: identity.digest,
       [ENV.dispatchNotAfter]: new Date(Date.now() + 60_000).toISOString(),
       [ENV.executionNotAfter]: new Date(Date.now() + 120_000).toISOString(),
       [ENV.terminationGraceSeconds]: "30",
-      [ENV.transactionMode]: "file",
     });
     return this;
   }

@@ -69,6 +69,8 @@ function honest(): Record<string, unknown> {
     writeFileSync(path, step.plan);
     return { ...report, outcome: "changes", plan_digest: digestOf(Buffer.from(step.plan)), plan_path: path };
   }
+  if (verb === "status") return honestStatus();
+  if (verb === "up") return honestUp();
   const bytes = readFileSync(argument("--plan"));
   const plan = JSON.parse(bytes.toString("utf8")) as { name: string; statements: { sql: string }[] };
   return {
@@ -78,6 +80,36 @@ function honest(): Record<string, unknown> {
     plan_digest: digestOf(bytes),
     statements: plan.statements.map((s) => s.sql),
   };
+}
+
+const server = { contract_version: 1, server_version: "10.11.6-MariaDB-0+deb12u1", engine: "mariadb" };
+
+/** One version applied, one pending. */
+function honestStatus(): Record<string, unknown> {
+  return {
+    ...server,
+    current_version: 1,
+    total_migrations: 2,
+    has_pending_changes: true,
+    pending_migrations: [2],
+    migrations: [
+      { version: 1, description: "Create Orders", checksum: "aa", applied_checksum: "aa", state: "applied" },
+      { version: 2, description: "Half", checksum: "bb", transaction_mode: "none", state: "pending" },
+    ],
+    revisions: [
+      { version: 1, state: "applied", applied: 1, total: 1, applied_at: "2026-01-02T03:04:05Z", execution_millis: 12 },
+    ],
+    database_url: "mysql://svc:xxxxx@db.example/app",
+  };
+}
+
+/** Everything that was expected is applied. */
+function honestUp(): Record<string, unknown> {
+  const text = readFileSync(argument("--expect-sequence"), "utf8");
+  writeFileSync(`${home}/sequence`, text);
+  const { migrations } = JSON.parse(text) as { migrations: { version: number }[] };
+  const versions = migrations.map((migration) => migration.version);
+  return { contract_version: 1, direction: "up", outcome: "applied", planned: versions, applied: versions };
 }
 
 function finish(): void {
