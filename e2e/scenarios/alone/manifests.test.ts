@@ -57,9 +57,12 @@ test("another namespace leaves no mention of the first", async () => {
   expect(other.text).toBe(base.text.replaceAll("ptah-system", "database-operations"));
 });
 
-test("the first schema of the examples is one the API takes", async () => {
-  const { objects } = await rendered("examples/first-schema");
-  expect(objects.map((manifest) => manifest.kind).sort()).toEqual(["ConfigMap", "PtahSchema"]);
+test.each([
+  ["examples/first-schema", "PtahSchema"],
+  ["examples/first-migration", "PtahMigration"],
+])("%s is one the API takes", async (example, kind) => {
+  const { objects } = await rendered(example);
+  expect(objects.map((manifest) => manifest.kind).sort()).toEqual(["ConfigMap", kind]);
   await kubectl(target, ["apply", "-f", join(MANIFESTS, "../crds/yaml")]);
   await kubectl(target, [
     "wait",
@@ -68,5 +71,5 @@ test("the first schema of the examples is one the API takes", async () => {
     "-f",
     join(MANIFESTS, "../crds/yaml"),
   ]);
-  await kubectl(target, ["apply", "--dry-run=server", "-n", "default", "-k", join(MANIFESTS, "examples/first-schema")]);
+  await kubectl(target, ["apply", "--dry-run=server", "-n", "default", "-k", join(MANIFESTS, example)]);
 });
