@@ -5,7 +5,14 @@ import { explainCode } from "./codes.ts";
 import { CONDITION_TYPES, explainCondition } from "./conditions.ts";
 import { customResourceDefinition, rootSchema } from "./definition.ts";
 import { engineSupported, normalizeEngine, sourceSupported } from "./engine.ts";
-import { KINDS, parsePtahSchema } from "./fields.ts";
+import {
+  KINDS,
+  parsePtahMigration,
+  parsePtahMigrationApproval,
+  parsePtahMigrationPlan,
+  parsePtahMigrationRunAcknowledgment,
+  parsePtahSchema,
+} from "./fields.ts";
 import { kube, opt, req } from "./meta.ts";
 import { explainPhase } from "./phases.ts";
 import { adviceFor, EVENT_REASONS, explainReason, REASONS } from "./reasons.ts";
@@ -52,6 +59,66 @@ describe("the door", () => {
     expect(parsed).toMatchObject({ ok: false, code: "object_not_readable" });
     expect(!parsed.ok && parsed.message).toContain("spec.policy.apply, spec.interval");
     expect(!parsed.ok && parsed.message).not.toContain("hunter2");
+  });
+
+  test("fills a migration's defaults and leaves its transaction mode to the executor", () => {
+    const parsed = parsePtahMigration({
+      ...object({}),
+      kind: "PtahMigration",
+      spec: {
+        target: { engine: "MySQL", coordinationKey: "ledger", urlFrom: { name: "db", key: "url" } },
+        artifact: { configMap: { name: "ledger" } },
+      },
+    });
+    if (!parsed.ok) throw new Error(parsed.message);
+    expect(parsed.value.spec.policy).toEqual({ apply: "OnApproval", lockTimeout: "5m" });
+    expect(parsed.value.spec.history.keepPlans).toBe(5);
+    expect(parsed.value.status).toBeUndefined();
+  });
+
+  test("reads what every kind of the migration family holds", () => {
+    const digest = `sha256:${"a".repeat(64)}`;
+    const reference = { name: "ledger", uid: "u" };
+    const stamps = { approver: { username: "jo" }, approvedAt: "2026-01-01T00:00:00Z", mutationRequestUID: "r" };
+    const of = (kind: string, spec: object) => ({ ...object({}), kind, spec });
+    const plan = {
+      contractVersion: 2,
+      migrationRef: reference,
+      serial: 1,
+      fingerprint: digest,
+      contentDigest: digest,
+      source: { kind: "ConfigMap", identity: "cm", contentDigest: digest },
+      coordinationDigest: digest,
+      targetIdentityDigest: digest,
+      policyFingerprint: digest,
+      executionBindingID: `v1-${"3".repeat(32)}`,
+      controllerImage: `ptah@${digest}`,
+      controllerRevision: "r1",
+      controllerStateVersion: 1,
+      ptahVersion: "1",
+      executorImage: "ptah",
+      runnerImage: `ptah@${digest}`,
+      runnerProtocolVersion: 1,
+      historyFingerprint: digest,
+      currentVersion: 0,
+      stepCount: 1,
+      migrations: [{ version: 1, checksum: "h1:one", description: "First" }],
+    };
+    expect(parsePtahMigrationPlan(of("PtahMigrationPlan", plan)).ok).toBe(true);
+    expect(parsePtahMigrationPlan(of("PtahMigrationPlan", { ...plan, migrations: [] })).ok).toBe(false);
+    expect(parsePtahMigrationPlan(of("PtahMigrationPlan", { ...plan, stepCount: 257 })).ok).toBe(false);
+    const approval = { migrationRef: reference, planRef: reference, planFingerprint: digest, ...stamps };
+    expect(parsePtahMigrationApproval(of("PtahMigrationApproval", approval)).ok).toBe(true);
+    const word = {
+      migrationRef: reference,
+      operationID: digest,
+      acknowledgedBy: { username: "jo" },
+      acknowledgedAt: "2026-01-01T00:00:00Z",
+      mutationRequestUID: "r",
+    };
+    expect(parsePtahMigrationRunAcknowledgment(of("PtahMigrationRunAcknowledgment", word)).ok).toBe(true);
+    const unstamped = { ...word, acknowledgedBy: undefined };
+    expect(parsePtahMigrationRunAcknowledgment(of("PtahMigrationRunAcknowledgment", unstamped)).ok).toBe(false);
   });
 
   test("a declared source is one of three, or none", () => {
