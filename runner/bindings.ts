@@ -1,5 +1,6 @@
+import { normalizeEngine } from "../crds/engine.ts";
 import type { SequenceStep } from "../crds/status/plan.ts";
-import { postgresTargetIdentity } from "../crds/targetidentity.ts";
+import { targetIdentity } from "../crds/targetidentity.ts";
 import { ENV } from "../workload/environment.ts";
 import { OPERATION_ID_LENGTH_MAX, RUNNER_PROTOCOL_VERSION } from "../workload/limits.ts";
 import { isMutating, type WireOperation } from "../workload/result.ts";
@@ -80,13 +81,15 @@ function readTarget(env: Env): { targetIdentityDigest: string; databaseURL: stri
       "The Secret key named by spec.target.urlFrom is empty. Put the database URL there.",
     );
   }
+  const engine = normalizeEngine(env[ENV.expectedEngine] ?? "");
+  if (engine === undefined) throw new Failed("invalid_configuration", `${ENV.expectedEngine} names no engine.`);
   const caFile = env[ENV.databaseCAFile] || undefined;
-  const identity = postgresTargetIdentity(url, caFile);
+  const identity = targetIdentity(engine, url, caFile);
   if (!identity.ok) throw new Failed("invalid_target", identity.message);
   return { targetIdentityDigest: identity.digest, databaseURL: withCertificate(url, caFile) };
 }
 
-/** libpq, its relatives and our executor all read the CA's path from the URL. */
+/** libpq, its relatives and our executor (for MySQL too) read the CA's path from the URL. */
 function withCertificate(url: string, caFile: string | undefined): string {
   if (caFile === undefined) return url;
   return `${url}${url.includes("?") ? "&" : "?"}sslrootcert=${encodeURIComponent(caFile)}`;

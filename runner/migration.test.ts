@@ -392,3 +392,65 @@ describe("a migration run", () => {
     expect(ended.result).toMatchObject({ childExitCode: -1, uncertain: true, error: { code: "execution_error" } });
   });
 });
+
+describe("a MySQL target", () => {
+  const URL_FORM = "mysql://svc:s3cret-w0rd@db.example:3306/app?tls=true";
+  const DRIVER_FORM = "svc:s3c@r/et:w0rd@tcp(db.example:3306)/app?tls=true";
+  const podAt = (url: string, script: Record<string, unknown> = {}): Pod =>
+    kept(new Pod("migration-apply", script).target("MySQL", url).approveSequence(STEPS));
+
+  test("is one database in both of its forms, and reaches the child as it was written", async () => {
+    const results = [];
+    for (const url of [URL_FORM, DRIVER_FORM]) {
+      const pod = podAt(url);
+      const ended = await pod.run();
+      expect(ended.result?.error).toBeUndefined();
+      expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toBe(url);
+      results.push(ended.result?.targetIdentityDigest);
+    }
+    expect(results[0]).toBe(results[1] ?? "");
+  });
+
+  test("names the mounted CA in the child's URL", async () => {
+    const pod = podAt(URL_FORM);
+    pod.env[ENV.databaseCAFile] = "/credentials/target-ca/ca.pem";
+    pod.fence();
+    await pod.run();
+    expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toBe(`${URL_FORM}&sslrootcert=%2Fcredentials%2Ftarget-ca%2Fca.pem`);
+  });
+
+  const refused: readonly [string, "PostgreSQL" | "MySQL", string][] = [
+    ["of the other engine", "PostgreSQL", URL_FORM],
+    ["that is PostgreSQL's", "MySQL", "postgres://svc:s3cret-w0rd@db.example/app"],
+    ["with a parameter nobody honours", "MySQL", `${URL_FORM}&sql_mode=ANSI`],
+    ["that sends several statements at once", "MySQL", `${URL_FORM}&multiStatements=true`],
+  ];
+  for (const [name, engine, url] of refused) {
+    test(`${name} is refused before the child, without a word of it`, async () => {
+      const ended = await podAt(URL_FORM).target(engine, url).run();
+      expect(ended.result).toMatchObject({ childStarted: false, error: { code: "invalid_target" } });
+      expect(JSON.stringify(ended.result)).not.toContain("s3cret-w0rd");
+    });
+  }
+
+  test("of no engine is refused", async () => {
+    const pod = podAt(URL_FORM);
+    pod.env[ENV.expectedEngine] = "Oracle";
+    expect((await pod.run()).result?.error?.code).toBe("invalid_configuration");
+  });
+
+  test("never shows its password, whatever form it is written in", async () => {
+    for (const [url, password] of [
+      [URL_FORM, "s3cret-w0rd"],
+      [DRIVER_FORM, "s3c@r/et:w0rd"],
+    ] as const) {
+      const text = `cannot reach ${url} with ${password} (${encodeURIComponent(password)}), nor root:t0psecret@tcp(other:1)/db`;
+      const report = { outcome: "failed", applied: [2], error: text };
+      const ended = await podAt(url, { up: [{ report, stderr: text, exit: 2 }] }).run();
+      expect(ended.result?.error?.message).toContain("cannot reach [REDACTED] with [REDACTED]");
+      for (const out of [JSON.stringify(ended.result), ended.log, ended.stderr, JSON.stringify(ended.summary)]) {
+        for (const secret of [password, encodeURIComponent(password), "t0psecret"]) expect(out).not.toContain(secret);
+      }
+    }
+  });
+});

@@ -19,7 +19,7 @@ export interface Redactor {
 
 /**
  * @param env the runner's environment; values of the secret variables, the passwords inside them and their escaped forms are
- * hidden, and any `scheme://user:password@`
+ * hidden, and any `scheme://user:password@` and the MySQL driver's `user:password@tcp(`
  */
 export function createRedactor(
   env: Readonly<Record<string, string | undefined>>,
@@ -38,7 +38,9 @@ export function createRedactor(
   const text = (input: string): string => {
     let out = input;
     for (const pattern of patterns) out = out.replace(pattern, HIDDEN);
-    return out.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:"'<>]+:[^\s/@"'<>]+@/gi, `$1${HIDDEN}@`);
+    return out
+      .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:"'<>]+:[^\s/@"'<>]+@/gi, `$1${HIDDEN}@`)
+      .replace(/[^\s/@:"'<>()]{1,256}:[^\s"'<>]{1,256}@(tcp|unix)\(/gi, `${HIDDEN}@$1(`);
   };
   return { text, finds: (input) => text(input) !== input };
 }
@@ -56,7 +58,7 @@ function patternOf(secret: string): RegExp {
  */
 function partsOf(url: string): string[] {
   const found: string[] = [];
-  const userInfo = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(url)?.[1];
+  const userInfo = userInfoOf(url);
   const colon = userInfo?.indexOf(":") ?? -1;
   if (userInfo !== undefined && colon >= 0) {
     const password = userInfo.slice(colon + 1);
@@ -69,6 +71,12 @@ function partsOf(url: string): string[] {
     if (equals > 0 && SECRET_PARAMETER.test(pair.slice(0, equals))) found.push(pair.slice(equals + 1));
   }
   return found.flatMap((part) => [part, decoded(part)]);
+}
+
+/** The MySQL driver's own form splits at the last `@`: its password may hold any character. */
+function userInfoOf(url: string): string | undefined {
+  const driver = /^(?:[a-z]+:\/\/)?(.*)@(?:tcp|unix)\([^)]*\)\//is.exec(url)?.[1];
+  return driver ?? /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)@/i.exec(url)?.[1];
 }
 
 function decoded(text: string): string {

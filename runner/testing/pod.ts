@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sha256Digest } from "../../crds/canonical.ts";
+import { normalizeEngine } from "../../crds/engine.ts";
 import { sequenceDigest } from "../../crds/fingerprints.ts";
 import type { SequenceStep } from "../../crds/status/plan.ts";
-import { postgresTargetIdentity } from "../../crds/targetidentity.ts";
+import { targetIdentity } from "../../crds/targetidentity.ts";
 import { encodePlan, type PlanDocument } from "../../sql/plan-document.ts";
 import { ENV } from "../../workload/environment.ts";
 import { type FrameReading, readFrame } from "../../workload/frame.ts";
@@ -89,6 +90,13 @@ export class Pod {
     return this.fence();
   }
 
+  /** Points this Pod at another database. */
+  target(engine: "PostgreSQL" | "MySQL", url: string): this {
+    this.env[ENV.expectedEngine] = engine;
+    this.env[ENV.databaseURL] = url;
+    return this;
+  }
+
   /** Makes this the Pod of a migration operation: where the files are, and the lock it waits for. */
   migrations(): this {
     delete this.env[ENV.lockTimeout];
@@ -111,7 +119,8 @@ export class Pod {
 
   /** What every Apply is bound to: realm, target and deadlines. */
   fence(): this {
-    const identity = postgresTargetIdentity(this.env[ENV.databaseURL] ?? "");
+    const engine = normalizeEngine(this.env[ENV.expectedEngine] ?? "") ?? "postgresql";
+    const identity = targetIdentity(engine, this.env[ENV.databaseURL] ?? "", this.env[ENV.databaseCAFile]);
     if (!identity.ok) throw new Error(identity.message);
     Object.assign(this.env, {
       [ENV.expectedCoordinationDigest]: REALM,
