@@ -1,8 +1,9 @@
 import { LIMITS } from "./limits.ts";
+import { type Mistake, mistakeOf, type ScannedToken } from "./mistake.ts";
 import type { Tree } from "./tree.ts";
 
 /** Why a text was not parsed. `message` never holds a piece of the text. */
-export interface ParseFailure {
+export interface ParseFailure extends Mistake {
   readonly code: "sql_syntax" | "sql_too_large" | "sql_not_text" | "sql_reader_failed";
   readonly message: string;
   /** 1-based line of the text where the reader stopped; 1 where it is unknown. */
@@ -33,7 +34,7 @@ interface Library {
   readonly parseSync: (sql: string) => unknown;
   readonly parsePlPgSQLSync: (sql: string) => unknown;
   readonly scanSync: (sql: string) => {
-    readonly tokens: readonly { readonly text: string; readonly tokenName: string; readonly keywordKind: number }[];
+    readonly tokens: readonly ScannedToken[];
   };
 }
 
@@ -57,7 +58,7 @@ function parserOf(library: Library): Parser {
       try {
         return { statements: statementsOf(library.parseSync(sql)) };
       } catch (thrown) {
-        return { error: failureOf(thrown, sql) };
+        return { error: failureOf(library, thrown, sql) };
       }
     },
     parseRoutine(sql) {
@@ -66,7 +67,7 @@ function parserOf(library: Library): Parser {
       try {
         return { tree: library.parsePlPgSQLSync(sql) as Tree };
       } catch (thrown) {
-        return { error: failureOf(thrown, sql) };
+        return { error: failureOf(library, thrown, sql) };
       }
     },
     words(sql) {
@@ -108,7 +109,7 @@ function statementsOf(result: unknown): ParsedStatement[] {
   }));
 }
 
-function failureOf(thrown: unknown, sql: string): ParseFailure {
+function failureOf(library: Library, thrown: unknown, sql: string): ParseFailure {
   const details = (thrown as { readonly sqlDetails?: { readonly message: string; readonly cursorPosition?: number } })
     .sqlDetails;
   const position = details?.cursorPosition ?? 0;
@@ -116,7 +117,8 @@ function failureOf(thrown: unknown, sql: string): ParseFailure {
   if (details === undefined) {
     return { code: "sql_reader_failed", message: `the SQL cannot be read at line ${line}`, line };
   }
-  return { code: "sql_syntax", message: `${withoutQuotedText(details.message)} at line ${line}`, line };
+  const mistake = mistakeOf((text) => library.scanSync(text).tokens, details.message, sql, line);
+  return { code: "sql_syntax", message: `${withoutQuotedText(details.message)} at line ${line}`, line, ...mistake };
 }
 
 /** PostgreSQL quotes the offending text in its messages; what stands before the first quote names the kind of error. */

@@ -83,4 +83,13 @@ describe("what a desired schema may hold", () => {
     expect(refused.message).toContain("a.sql:2");
     expect(refused.message).not.toContain("secret");
   });
+
+  test("a syntax error names the statement it is in, and the word it stands at where that is SQL's own", () => {
+    const inClause = refusalOf("create table a(x int);\n\ncreate table b (\n  a int references\n);");
+    expect(inClause.message).toBe(
+      'a.sql:5: syntax error at or just before ")" in the statement that begins on line 3; correct the file',
+    );
+    const atName = refusalOf("create table b (\n  a int 'hunter2'\n);");
+    expect(atName.message).toBe("a.sql:2: syntax error in the statement that begins on line 1; correct the file");
+  });
 });

@@ -1,6 +1,7 @@
-import { type Parser, split, type Tree, unwrap, visit } from "../../sql/index.ts";
+import { type ParseFailure, type Parser, split, type Tree, unwrap, visit } from "../../sql/index.ts";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
+import { linesBeforeFirstWord } from "./place.ts";
 import type { SourceFile } from "./source.ts";
 import { refusalOf, routineKind } from "./statements.ts";
 
@@ -82,24 +83,22 @@ interface Statement {
 
 function statementsOf(parser: Parser, file: SourceFile): Statement[] {
   const pieces = split(parser, file.text);
-  if ("error" in pieces) throw unreadable(file.name, pieces.error.line, pieces.error.message);
+  if ("error" in pieces) throw unreadable(file.name, pieces.error.line, pieces.error);
   return pieces.statements.map((piece) => {
     const parsed = parser.parse(piece.text);
     const line = piece.line + linesBeforeFirstWord(piece.text);
-    if ("error" in parsed) throw unreadable(file.name, line, parsed.error.message);
+    if ("error" in parsed) throw unreadable(file.name, line, parsed.error);
     return { text: piece.text, line, tree: parsed.statements[0]?.tree ?? {} };
   });
 }
 
-function unreadable(file: string, line: number, message: string): Refused {
+/** What kind of mistake, at which word of SQL, in which statement; never a piece of the file that could be a value. */
+function unreadable(file: string, line: number, { message, near, statementLine }: ParseFailure): Refused {
   const kind = message.replace(/ at line \d+$/, "");
-  return new Refused("invalid_schema", `${file}:${line}: ${kind}; correct the file`, { objects: [`${file}:${line}`] });
-}
-
-/** Comments above a statement belong to it; a person looks for the line of its first word. */
-function linesBeforeFirstWord(text: string): number {
-  const comments = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(text)?.[0] ?? "";
-  return comments.split("\n").length - 1;
+  const at = near === undefined ? "" : ` at or just before "${near}"`;
+  const within = statementLine === undefined ? "" : ` in the statement that begins on line ${statementLine}`;
+  const sentence = `${file}:${line}: ${kind}${at}${within}; correct the file`;
+  return new Refused("invalid_schema", sentence, { objects: [`${file}:${line}`] });
 }
 
 function collectRoles(tree: Tree, roles: Set<string>): void {

@@ -1,5 +1,6 @@
 import { Refused } from "../contract.ts";
 import type { Declaration, DesiredSchema } from "./admit.ts";
+import { linesBeforeMistake } from "./place.ts";
 import type { Scratch } from "./scratch.ts";
 import { describeServerError, type Session, sqlstateOf } from "./session.ts";
 
@@ -119,7 +120,7 @@ function worst(failed: readonly Failed[]): Failed {
 }
 
 function invalid({ declaration, error }: Failed): Refused {
-  const where = `${declaration.file}:${declaration.line}`;
+  const where = `${declaration.file}:${declaration.line + linesBeforeMistake(declaration.sql, error)}`;
   const state = sqlstateOf(error);
   return new Refused(
     "invalid_schema",
