@@ -2,7 +2,8 @@
  * Codes that stand in messages and in the Pod's termination message: what an operation ended with, and what the executor refused.
  * `kubectl ptah explain <code>` and docs/reasons.md are this table.
  */
-import type { Actor } from "./reasons.ts";
+import { MIGRATION_REFUSALS } from "./migrationcodes.ts";
+import type { Actor } from "./reason.ts";
 
 export interface OperationCode {
   readonly code: string;
@@ -247,7 +248,7 @@ const underscored = (word: string): string => word.toLowerCase().replaceAll("-",
 
 /** The entry of a code, whatever its case and its dashes: an operation's own, else a refusal of the executor. */
 export function explainCode(word: string): OperationCode | undefined {
-  const known = OPERATION_CODES.find((entry) => entry.code === underscored(word));
+  const known = [...OPERATION_CODES, ...MIGRATION_REFUSALS].find((entry) => entry.code === underscored(word));
   const refusal = EXECUTOR_REFUSALS.find(([code]) => underscored(code) === underscored(word));
   if (known !== undefined || refusal === undefined) return known;
   const [code, meaning] = refusal;

@@ -9,6 +9,7 @@ export * from "./execution.ts";
 export * from "./fields.ts";
 export * from "./fingerprints.ts";
 export type * from "./kind.ts";
+export * from "./migrationcodes.ts";
 export * from "./migrationspec.ts";
 export * from "./names.ts";
 export * from "./phases.ts";

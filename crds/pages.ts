@@ -5,6 +5,7 @@ import { GROUP, VERSION } from "./common.ts";
 import { CONDITION_TYPES } from "./conditions.ts";
 import { rootSchema } from "./definition.ts";
 import type { CustomKind } from "./kind.ts";
+import { MIGRATION_REFUSALS } from "./migrationcodes.ts";
 import { PHASES } from "./phases.ts";
 import { EVENT_REASONS, REASONS, type Reason } from "./reasons.ts";
 import type { Structural } from "./structural.ts";
@@ -158,6 +159,13 @@ What an operation ended with, as messages name it. The executor's own refusals a
 ${table(
   ["Code", "Meaning", "Who acts", "Next"],
   OPERATION_CODES.map((entry) => [`\`${entry.code}\``, entry.meaning, entry.who, entry.next]),
+)}
+
+What the executor refuses of a migration:
+
+${table(
+  ["Code", "Meaning", "Who acts", "Next"],
+  MIGRATION_REFUSALS.map((entry) => [`\`${entry.code}\``, entry.meaning, entry.who, entry.next]),
 )}
 
 ## Events

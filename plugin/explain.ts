@@ -6,6 +6,7 @@ import {
   explainCode,
   explainCondition,
   explainPhase,
+  MIGRATION_REFUSALS,
   OPERATION_CODES,
   type OperationCode,
   PHASES,
@@ -91,7 +92,7 @@ const everything = () => ({
   phases: PHASES,
   conditions: CONDITION_TYPES,
   reasons: REASONS,
-  codes: OPERATION_CODES,
+  codes: [...OPERATION_CODES, ...MIGRATION_REFUSALS],
   refusals: EXECUTOR_REFUSALS.map(([code, meaning]) => ({ code, meaning })),
   events: EVENT_REASONS,
 });
@@ -112,7 +113,7 @@ function list(): string {
       REASONS.map((entry) => [`  ${entry.reason}`, entry.meaning]),
     ),
     ...section("Codes", [
-      ...OPERATION_CODES.map((entry) => [`  ${entry.code}`, entry.meaning]),
+      ...[...OPERATION_CODES, ...MIGRATION_REFUSALS].map((entry) => [`  ${entry.code}`, entry.meaning]),
       ...EXECUTOR_REFUSALS.map(([code, meaning]) => [`  ${code}`, meaning]),
     ]),
     ...section(

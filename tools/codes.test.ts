@@ -9,11 +9,14 @@ const USES = [
   /new (?:Failed|Refused|Failure)\(\s*"([a-z_-]+)"/g,
   /failureCode\(report, "([a-z_]+)"\)/g,
   /\bcode: "([a-z_]+)"/g,
+  /\brefused\("([a-z_]+)"/g,
 ];
 
 test("every code that an operation ends with can be explained", () => {
   const root = normalize(join(import.meta.dir, ".."));
-  const files = execFileSync("git", ["ls-files", "runner/*.ts", "executor/postgres/*.ts"], { cwd: root });
+  const files = execFileSync("git", ["ls-files", "runner/*.ts", "executor/postgres/*.ts", "executor/migrations/*.ts"], {
+    cwd: root,
+  });
   const product = files
     .toString()
     .split("\n")

@@ -74,6 +74,7 @@ export const MigrationHistory = v.object({
   ),
   modifiedVersions: opt("Applied versions whose file is another one now.", versions(NAMED_VERSIONS_MAX)),
   outOfOrderVersions: opt("Pending versions below one that is applied.", versions(NAMED_VERSIONS_MAX)),
+  aheadVersions: opt("Recorded versions that the source does not hold.", versions(NAMED_VERSIONS_MAX)),
   revisions: opt(
     "The newest rows of the revision table, newest first.",
     keyed(MigrationRevision, "version", REVISIONS_MAX),
