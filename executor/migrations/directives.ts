@@ -40,7 +40,7 @@ function headerOf(text: string): Line[] {
  * @returns its directives, or why the file cannot be run: a directive that is not known is refused, never passed over
  */
 export function readDirectives(path: string, text: string): DirectivesResult {
-  if (!text.includes("+ptah") && !text.includes("atlas:")) return { directives: { noTransaction: false } };
+  if (!/\+ptah|atlas:/i.test(text)) return { directives: { noTransaction: false } };
   const header = headerOf(text);
   const values = new Map<string, string>();
   for (const line of header) {

@@ -41,7 +41,11 @@ export function describe(name: string): string {
     );
 }
 
-/** Orders paths by their bytes, as the integrity file lists them. */
+const SURROGATE = /[\uD800-\uDFFF]/;
+
+/** Orders paths by their UTF-8 bytes, as the integrity file lists them; code units have that order but for surrogates. */
 export function byPath(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
