@@ -12,7 +12,7 @@ import {
   PHASES,
   type Phase,
 } from "../crds/index.ts";
-import { EVENT_REASONS, type EventReason, explainReason, REASONS, type Reason } from "../crds/reasons.ts";
+import { type Advice, EVENT_REASONS, type EventReason, explainReason, REASONS, type Reason } from "../crds/reasons.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { field, table } from "./text.ts";
@@ -68,10 +68,13 @@ function partsOf({ phase, condition, reason, event, code }: Explained): string[]
   ];
 }
 
-const acting = (entry: { readonly meaning: string; readonly who: string; readonly next: string }): string[] => [
+const acting = (entry: Advice & { readonly meaning: string; readonly migration?: Advice }): string[] => [
   ...field("Meaning", entry.meaning),
   ...field("Who acts", entry.who),
   ...field("Next", entry.next),
+  ...(entry.migration === undefined
+    ? []
+    : field("For a migration", `${entry.migration.next} (${entry.migration.who})`)),
 ];
 
 function conditionLines(condition: ConditionType): string[] {
@@ -130,7 +133,8 @@ function like(word: string): string {
     ...PHASES.map((entry) => entry.phase),
     ...CONDITION_TYPES.map((entry) => entry.type),
     ...[...REASONS, ...EVENT_REASONS].map((entry) => entry.reason),
-    ...OPERATION_CODES.map((entry) => entry.code),
+    ...[...OPERATION_CODES, ...MIGRATION_REFUSALS].map((entry) => entry.code),
+    ...EXECUTOR_REFUSALS.map(([code]) => code),
   ];
   const near = [...new Set(words)].filter((name) => {
     return name.toLowerCase().includes(part) || part.includes(name.toLowerCase());

@@ -1,5 +1,7 @@
 /** The next command of a reason, as it can be pasted. */
-import { explainReason } from "../crds/reasons.ts";
+import { adviceFor, explainReason } from "../crds/reasons.ts";
+import type { Resource } from "./families.ts";
+import { familyOf } from "./resource.ts";
 
 /** What of a remedy tells it from others: a field, a flag, a command. */
 const REMEDY = /spec(?:\.\w+)+|--[a-z][\w-]*|kubectl ptah \w+/g;
@@ -9,13 +11,12 @@ const REMEDY = /spec(?:\.\w+)+|--[a-z][\w-]*|kubectl ptah \w+/g;
  * @param message what is shown beside it: advice that it already holds is not said twice, a command that can be pasted is
  * @returns undefined for another reason, and where the message says as much
  */
-export function nextOf(
-  reason: string,
-  at: { readonly name: string; readonly namespace?: string },
-  message = "",
-): string | undefined {
-  const next = explainReason(reason).reason?.next;
-  if (next === undefined || (message !== "" && said(next, message))) return undefined;
+export function nextOf(reason: string, resource: Resource, message = ""): string | undefined {
+  const { reason: entry } = explainReason(reason);
+  if (entry === undefined) return undefined;
+  const { next } = adviceFor(entry, familyOf(resource));
+  if (message !== "" && said(next, message)) return undefined;
+  const at = resource.metadata;
   const where = at.namespace === undefined ? at.name : `${at.name} -n ${at.namespace}`;
   return next.replaceAll("NAME", where);
 }

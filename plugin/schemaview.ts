@@ -44,7 +44,7 @@ function schemaLines(schema: Schema, silence: string | undefined, colors: Colors
     ...field("Applied", appliedOf(schema)),
     ...field("Unsettled", unsettledOf(schema)),
     ...conditionLines(schema),
-    ...nextLines(ready, metadata),
+    ...nextLines(ready, schema),
   ];
 }
 
@@ -104,10 +104,10 @@ function conditionLines(schema: Schema): string[] {
 }
 
 /** The next command, from the table of reasons. */
-function nextLines(ready: Condition | undefined, at: Schema["metadata"]): string[] {
+function nextLines(ready: Condition | undefined, schema: Schema): string[] {
   const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
   if (entry === undefined) return [];
-  return ["", ...field("Who acts", entry.who), ...field("Next", nextOf(entry.reason, at, ready?.message))];
+  return ["", ...field("Who acts", entry.who), ...field("Next", nextOf(entry.reason, schema, ready?.message))];
 }
 
 function jsonOf(schema: Schema, silence: string | undefined): string {

@@ -38,7 +38,7 @@ export function stuckMessage(resource: Resource): string {
   const ready = conditionOf(resource, "Ready");
   const phase = resource.status?.phase ?? "not seen by a manager yet";
   if (ready === undefined) return `${name} is ${phase}`;
-  const next = nextOf(ready.reason, resource.metadata, ready.message);
+  const next = nextOf(ready.reason, resource, ready.message);
   const message = visible(ready.message)
     .replaceAll("\n", " ")
     .replace(/([^.!?])$/, "$1.");

@@ -14,9 +14,13 @@ const USES = [
 
 test("every code that an operation ends with can be explained", () => {
   const root = normalize(join(import.meta.dir, ".."));
-  const files = execFileSync("git", ["ls-files", "runner/*.ts", "executor/postgres/*.ts", "executor/migrations/*.ts"], {
-    cwd: root,
-  });
+  const files = execFileSync(
+    "git",
+    ["ls-files", "runner/*.ts", "executor/postgres/*.ts", "executor/migrations/*.ts", "executor/migrations/*.ts"],
+    {
+      cwd: root,
+    },
+  );
   const product = files
     .toString()
     .split("\n")
