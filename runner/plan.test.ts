@@ -352,6 +352,13 @@ describe("the snapshot copy", () => {
     for (const file of files) expect(readFileSync(join(to, file.path))).toEqual(file.bytes);
   });
 
+  test("makes the directory that it copies to, as a migration's is below the volume", () => {
+    const { env, to } = snapshot();
+    const below = join(to, "migrations");
+    expect(copySnapshot({ ...env, [ENV.sourceDirectory]: below })).toBe(3);
+    for (const file of files) expect(readFileSync(join(below, file.path))).toEqual(file.bytes);
+  });
+
   const damages: readonly [string, (s: ReturnType<typeof snapshot>) => void][] = [
     ["a changed file", (s) => writeFileSync(join(s.from, "f002"), "SELECT 2;\n")],
     ["a longer file", (s) => writeFileSync(join(s.from, "f001"), "x")],

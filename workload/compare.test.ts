@@ -4,7 +4,7 @@ import { templateDigest } from "./digest.ts";
 import { DEFAULT_ADMISSION_FLAGS, type EnvelopeObjects, resolveEnvelope, sealSnapshot } from "./envelope.ts";
 import { buildJob } from "./job.ts";
 import type { Job, Pod, PodSpec } from "./kubernetes.ts";
-import type { OperationSpec } from "./operation.ts";
+import type { OperationSpec, Work } from "./operation.ts";
 import { samples } from "./testing/samples.ts";
 
 const JOB_UID = "job-uid";
@@ -22,7 +22,7 @@ const cluster: EnvelopeObjects = {
   priorityClasses: [{ metadata: meta("normal"), value: 10, globalDefault: true }],
 };
 
-function expectationOf(spec: OperationSpec, objects = cluster): PodExpectation {
+function expectationOf(spec: OperationSpec<Work>, objects = cluster): PodExpectation {
   const job = buildJob(spec);
   const resolved = resolveEnvelope(spec.execution, objects, DEFAULT_ADMISSION_FLAGS);
   if (!resolved.ok) throw new Error(resolved.sentence);
@@ -31,7 +31,7 @@ function expectationOf(spec: OperationSpec, objects = cluster): PodExpectation {
 }
 
 /** The Pod that a real API server makes of the plan sample in that namespace, written out by hand. */
-function admitted(spec: OperationSpec): Pod {
+function admitted(spec: OperationSpec<Work>): Pod {
   const { template } = buildJob(spec).spec;
   const withDefaults = (list: PodSpec["containers"] | undefined) =>
     (list ?? []).map((c) => ({
@@ -96,6 +96,25 @@ describe("a Pod within its admission snapshot", () => {
   test("is the template with exactly what the snapshot adds", () => {
     expect(podDifference(admitted(plan), expectationOf(plan))).toBeUndefined();
     expect(podDifference(admitted(apply), expectationOf(apply))).toBeUndefined();
+  });
+
+  test("of a migration is held to its template as closely", () => {
+    for (const spec of [samples.history, samples["migration-apply"], samples["migration-apply-mysql"]]) {
+      expect(podDifference(admitted(spec), expectationOf(spec))).toBeUndefined();
+    }
+    const run = samples["migration-apply"];
+    const [container] = admitted(run).spec.containers;
+    const without = (name: string): Pod =>
+      firstContainer(admitted(run), { env: (container?.env ?? []).filter((e) => e.name !== name) });
+    const other = firstContainer(admitted(run), {
+      env: (container?.env ?? []).map((e) =>
+        e.name === "PTAH_EXPECTED_MIGRATION_SEQUENCE" ? { ...e, value: "[]" } : e,
+      ),
+    });
+    expect(podDifference(other, expectationOf(run))).toContain("env");
+    expect(podDifference(without("PTAH_EXECUTION_NOT_AFTER"), expectationOf(run))).toContain("env");
+    const ungated: PodExpectation = { ...expectationOf(run), moment: "Later" };
+    expect(podDifference(withSpec(admitted(run), { schedulingGates: [] }), ungated)).toBeUndefined();
   });
 
   const tolerated: readonly [string, (pod: Pod) => Pod][] = [
