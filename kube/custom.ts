@@ -1,12 +1,23 @@
 import { GROUP, VERSION } from "../crds/common.ts";
 import {
   type Parsed,
+  parsePtahMigration,
+  parsePtahMigrationApproval,
+  parsePtahMigrationPlan,
+  parsePtahMigrationRunAcknowledgment,
   parsePtahSchema,
   parsePtahSchemaApproval,
   parsePtahSchemaPlan,
   parsePtahSchemaPlanChunk,
 } from "../crds/fields.ts";
 import type { CustomKind } from "../crds/kind.ts";
+import { PTAH_MIGRATION, type PtahMigration } from "../crds/ptahmigration.ts";
+import { PTAH_MIGRATION_APPROVAL, type PtahMigrationApproval } from "../crds/ptahmigrationapproval.ts";
+import { PTAH_MIGRATION_PLAN, type PtahMigrationPlan } from "../crds/ptahmigrationplan.ts";
+import {
+  PTAH_MIGRATION_RUN_ACKNOWLEDGMENT,
+  type PtahMigrationRunAcknowledgment,
+} from "../crds/ptahmigrationrunacknowledgment.ts";
 import { PTAH_SCHEMA, type PtahSchema } from "../crds/ptahschema.ts";
 import { PTAH_SCHEMA_APPROVAL, type PtahSchemaApproval } from "../crds/ptahschemaapproval.ts";
 import {
@@ -67,4 +78,11 @@ export const custom = {
   PtahSchemaPlan: access<PtahSchemaPlan>(PTAH_SCHEMA_PLAN, parsePtahSchemaPlan),
   PtahSchemaPlanChunk: access<PtahSchemaPlanChunk>(PTAH_SCHEMA_PLAN_CHUNK, parsePtahSchemaPlanChunk),
   PtahSchemaApproval: access<PtahSchemaApproval>(PTAH_SCHEMA_APPROVAL, parsePtahSchemaApproval),
+  PtahMigration: access<PtahMigration>(PTAH_MIGRATION, parsePtahMigration),
+  PtahMigrationPlan: access<PtahMigrationPlan>(PTAH_MIGRATION_PLAN, parsePtahMigrationPlan),
+  PtahMigrationApproval: access<PtahMigrationApproval>(PTAH_MIGRATION_APPROVAL, parsePtahMigrationApproval),
+  PtahMigrationRunAcknowledgment: access<PtahMigrationRunAcknowledgment>(
+    PTAH_MIGRATION_RUN_ACKNOWLEDGMENT,
+    parsePtahMigrationRunAcknowledgment,
+  ),
 } as const;
