@@ -131,11 +131,13 @@ function migrationOf({ up, down }: Halves): Migration {
   };
 }
 
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 /** Bytes become text only where they are UTF-8 without NUL: anything else would not be what the checksum was made of. */
 function textOf({ bytes }: LoadedFile): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     return undefined;
   }
