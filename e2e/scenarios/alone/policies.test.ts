@@ -44,8 +44,13 @@ beforeAll(async () => {
   await tryKubectl(target, inNamespace("create", "serviceaccount", "default"));
   await kubectl(target, ["apply", "-f", "-"], { input: list(items) });
   await waitFor("PtahSchema is served", () => kubectl(target, inNamespace("get", "ptahs")), { timeoutMs: 20_000 });
-  await tryKubectl(target, inNamespace("delete", "ptahs,ptahchunk,pods,configmaps", "--all", "--force"));
-  await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify(schema("orders")) });
+  await tryKubectl(
+    target,
+    inNamespace("delete", "ptahs,ptahm,ptahmplan,ptahchunk,pods,configmaps", "--all", "--force"),
+  );
+  for (const subject of [schema("orders"), migration("ledger")]) {
+    await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify(subject) });
+  }
   const forged = [
     "patch",
     "ptahs",
@@ -60,7 +65,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await tryKubectl(target, ["delete", "-f", "-"], { input: list(policies) });
-  await tryKubectl(target, inNamespace("delete", "ptahs,ptahchunk,pods,configmaps", "--all", "--force"));
+  await tryKubectl(
+    target,
+    inNamespace("delete", "ptahs,ptahm,ptahmplan,ptahchunk,pods,configmaps", "--all", "--force"),
+  );
 });
 
 const schema = (name: string): object => ({
@@ -70,6 +78,16 @@ const schema = (name: string): object => ({
   spec: {
     target: { engine: "PostgreSQL", coordinationKey: "orders", urlFrom: { name: "orders-db", key: "url" } },
     desired: { configMap: { name: "orders-schema" } },
+  },
+});
+
+const migration = (name: string): object => ({
+  apiVersion: "operator.ptah.run/v1alpha1",
+  kind: "PtahMigration",
+  metadata: { name, namespace: NAMESPACE },
+  spec: {
+    target: { engine: "MySQL", coordinationKey: "ledger", urlFrom: { name: "ledger-db", key: "url" } },
+    artifact: { configMap: { name: "ledger-migrations" } },
   },
 });
 
@@ -92,29 +110,32 @@ describe("a status is evidence", () => {
   });
 });
 
-describe("the manager changes marks, not declarations", () => {
+describe.each([
+  ["ptahs", "orders", "active-operation"],
+  ["ptahm", "ledger", "migration-operation"],
+])("the manager changes marks, not declarations, of %s", (kind, name, finalizer) => {
   test.each([
     ["a spec", { spec: { suspend: true } }, "may not change a spec"],
     ["a label", { metadata: { labels: { a: "b" } } }, "may not change labels"],
     ["a foreign annotation", { metadata: { annotations: { a: "b" } } }, "only its own annotations"],
     ["a foreign finalizer", { metadata: { finalizers: ["example.org/x"] } }, "only its own finalizer"],
   ])("refuses it %s", async (_, patch, message) => {
-    expect(await attempt([...merge("ptahs", "orders", patch), ...MANAGER])).toContain(message);
+    expect(await attempt([...merge(kind, name, patch), ...MANAGER])).toContain(message);
   });
 
   test("lets it add and remove its finalizer and its mirror", async () => {
     const marks = (finalizers: string[], mirror: string | null) =>
-      merge("ptahs", "orders", { metadata: { finalizers, annotations: { [`${ANNOTATION}unsettled-apply`]: mirror } } });
-    expect(await attempt([...marks([`${ANNOTATION}active-operation`], "{}"), ...MANAGER])).toBe("");
+      merge(kind, name, { metadata: { finalizers, annotations: { [`${ANNOTATION}unsettled-apply`]: mirror } } });
+    expect(await attempt([...marks([`${ANNOTATION}${finalizer}`], "{}"), ...MANAGER])).toBe("");
     expect(await attempt([...marks([], null), ...MANAGER])).toBe("");
   });
+});
 
-  test("gives it no Secret", async () => {
-    for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
-      const answer = await tryKubectl(target, ["auth", "can-i", verb, "secrets", "--all-namespaces", ...MANAGER]);
-      expect([verb, answer.stdout.trim()]).toEqual([verb, "no"]);
-    }
-  });
+test("the manager gets no Secret", async () => {
+  for (const verb of ["get", "list", "watch", "create", "update", "patch", "delete"]) {
+    const answer = await tryKubectl(target, ["auth", "can-i", verb, "secrets", "--all-namespaces", ...MANAGER]);
+    expect([verb, answer.stdout.trim()]).toEqual([verb, "no"]);
+  }
 });
 
 describe("what Pods mount and people approve", () => {
@@ -124,6 +145,35 @@ describe("what Pods mount and people approve", () => {
     kind: "PtahSchemaPlanChunk",
     metadata: { name: `${plan}-000`, namespace: NAMESPACE },
     spec: { data: "eA==" },
+  };
+  const digest = `sha256:${"a".repeat(64)}`;
+  const sequence = {
+    apiVersion: "operator.ptah.run/v1alpha1",
+    kind: "PtahMigrationPlan",
+    metadata: { name: `ptah-mplan-${"a".repeat(24)}`, namespace: NAMESPACE },
+    spec: {
+      contractVersion: 2,
+      migrationRef: { name: "ledger", uid: "u" },
+      serial: 1,
+      fingerprint: digest,
+      contentDigest: digest,
+      source: { kind: "ConfigMap", identity: "cm", contentDigest: digest },
+      coordinationDigest: digest,
+      targetIdentityDigest: digest,
+      policyFingerprint: digest,
+      executionBindingID: `v1-${"3".repeat(32)}`,
+      controllerImage: `ptah@${digest}`,
+      controllerRevision: "r1",
+      controllerStateVersion: 1,
+      ptahVersion: "1",
+      executorImage: "ptah",
+      runnerImage: `ptah@${digest}`,
+      runnerProtocolVersion: 1,
+      historyFingerprint: digest,
+      currentVersion: 0,
+      stepCount: 1,
+      migrations: [{ version: 1, checksum: "h1:one" }],
+    },
   };
   const configMap = (name: string, more: object = {}, labels: Record<string, string> = {}) => ({
     apiVersion: "v1",
@@ -137,6 +187,8 @@ describe("what Pods mount and people approve", () => {
   test("plans and their bytes come from the manager alone", async () => {
     expect(await create(chunk)).toContain("plans are published by the operator alone");
     expect(await create(chunk, ...MANAGER)).toBe("");
+    expect(await create(sequence)).toContain("plans are published by the operator alone");
+    expect(await create(sequence, ...MANAGER)).toBe("");
   });
 
   test("a snapshot or projection is made by the manager alone, and immutable", async () => {
