@@ -1,9 +1,11 @@
 /** What the kinds that people steer differ in. Commands are written over this; another kind is another descriptor. */
+
 import type { DatabaseTargetSpec } from "../crds/index.ts";
 import { PTAH_SCHEMA, type PtahSchema } from "../crds/ptahschema.ts";
 import { declaredSource } from "../crds/source.ts";
 import { SCHEMA_PHASES, type SchemaStatus } from "../crds/status/index.ts";
 import { type Custom, custom, type Kind, type RawCustom, type Stored } from "../kube/index.ts";
+import { type Approvals, SCHEMA_APPROVALS } from "./approvals.ts";
 
 /** What is alike in every kind: policy, source and plan are the family's own. */
 export interface Resource extends Stored {
@@ -39,6 +41,9 @@ export interface Family<T extends Resource = Resource> {
   readonly phases: readonly string[];
   readonly typed: Kind<T>;
   readonly raw: Kind<RawCustom>;
+  /** The command that prints its plan. */
+  readonly planCommand: string;
+  readonly approvals: Approvals<T>;
   record(resource: T): UnsettledRecord | undefined;
   source(resource: T): SourceView;
 }
@@ -57,6 +62,8 @@ export const SCHEMA: Family<Schema> = {
   phases: SCHEMA_PHASES,
   typed: custom.PtahSchema.typed,
   raw: custom.PtahSchema.raw,
+  planCommand: "plan",
+  approvals: SCHEMA_APPROVALS,
   record: (schema) => schema.status?.pendingObservation,
   source: (schema) => ({
     declared: declaredSource(schema.spec.desired),

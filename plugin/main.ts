@@ -142,7 +142,7 @@ function clusterCommands(io: Io, add: Add): void {
       add(
         "approve <name>",
         "show the plan that waits, ask, and approve exactly that plan",
-        on([SCHEMA], approveCommand),
+        on(FAMILIES, approveCommand),
       ),
     ),
   )
@@ -183,7 +183,7 @@ const waitMsOf = (flags: Flags): number => durationFlag("--wait-timeout", flags.
 const plan = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
   printPlan(session, target, flags.applied === true ? "applied" : "current", flags.output);
 
-const approveCommand = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
+const approveCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
   approve(session, target, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
 
 const waitCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>

@@ -1,0 +1,63 @@
+/** What an approval is of each kind: which plan is shown, what is stored, and what counts as proved. */
+import type { PtahSchemaApproval } from "../crds/ptahschemaapproval.ts";
+import { custom, type Kind, type Stored } from "../kube/index.ts";
+import type { Resource, Schema } from "./families.ts";
+import { loadPlan } from "./load.ts";
+import { planText } from "./planview.ts";
+import type { Session } from "./session.ts";
+
+/** An approval as it is stored, of any kind. */
+export interface Approval extends Stored {
+  readonly spec: { readonly planRef: { readonly uid: string } };
+  readonly status?: PtahSchemaApproval["status"];
+}
+
+/** A plan as the person who decides has seen it. */
+export interface ShownPlan {
+  readonly name: string;
+  readonly uid: string;
+  readonly fingerprint: string;
+  /** What the question says would run, for example `these 3 statements`. */
+  readonly what: string;
+  /** It may lose data: the question asks for the resource's name. */
+  readonly losing: boolean;
+  readonly text: string;
+}
+
+export interface Approvals<T extends Resource> {
+  readonly kind: Kind<Approval>;
+  /** The plan that stands, believed only when everything about it agrees. @throws Failure */
+  show(session: Session, resource: T): Promise<ShownPlan>;
+  /** The identity of the plan that stands, as the status has it. */
+  standing(resource: T): { readonly uid: string; readonly fingerprint: string } | undefined;
+  /** What a person writes; who and when is stamped by admission. */
+  spec(resource: T, plan: ShownPlan): object;
+  /** The last sentence, where the resource is in sync after the approved plan was dispatched. */
+  proved(resource: T, plan: ShownPlan): string;
+}
+
+export const SCHEMA_APPROVALS: Approvals<Schema> = {
+  kind: custom.PtahSchemaApproval.typed,
+  async show(session, schema) {
+    const loaded = await loadPlan(session, schema, "current");
+    const { metadata, spec } = loaded.plan;
+    return {
+      name: metadata.name,
+      uid: metadata.uid,
+      fingerprint: spec.fingerprint,
+      what: spec.statementCount === 1 ? "this statement" : `these ${spec.statementCount} statements`,
+      losing: spec.destructive || loaded.unrecordedDestructive,
+      text: planText(loaded, session.namespace, undefined, session.colors),
+    };
+  },
+  standing: (schema) => schema.status?.plan,
+  spec: (schema, plan) => ({
+    schemaRef: { name: schema.metadata.name, uid: schema.metadata.uid },
+    planRef: { name: plan.name, uid: plan.uid },
+    planFingerprint: plan.fingerprint,
+  }),
+  proved: (schema, plan) =>
+    schema.status?.applied?.planRef.uid === plan.uid
+      ? `${schema.metadata.name} is in sync: the plan was applied, and a fresh read proved it`
+      : `${schema.metadata.name} is in sync; what the plan's run did was not established, a fresh read found nothing left`,
+};
