@@ -13,29 +13,41 @@ export type MysqlCommit =
 
 /** First words of statements that always commit (MySQL manual, "Statements That Cause an Implicit Commit"; MariaDB adds BACKUP). */
 const ALWAYS: ReadonlySet<string> = new Set(
-  "TRUNCATE RENAME GRANT REVOKE ANALYZE OPTIMIZE REPAIR CHECK CHECKSUM FLUSH RESET CACHE INSTALL UNINSTALL CHANGE STOP IMPORT BACKUP".split(
-    " ",
-  ),
+  "TRUNCATE RENAME GRANT REVOKE OPTIMIZE REPAIR CHECK FLUSH RESET INSTALL UNINSTALL IMPORT BACKUP LOCK".split(" "),
 );
 
-/** First words that run something else. */
-const RUNS_OTHER: readonly string[] = ["CALL", "EXECUTE", "IF", "CASE", "LOOP", "REPEAT", "WHILE", "FOR"];
+/** First words that run something else, or that commit on one of the two servers or in some states only. */
+const UNKNOWN: ReadonlySet<string> = new Set(
+  "BEGIN CALL EXECUTE IF CASE LOOP REPEAT WHILE FOR CACHE CHANGE STOP START UNLOCK".split(" "),
+);
 
-/** What this statement does to the transaction. @param words as `wordsOf` gives them */
+/**
+ * What this statement does to the transaction once the server has understood it (a text it cannot parse commits nothing).
+ * @param words as `wordsOf` gives them
+ */
 export function commitOf(words: readonly MysqlWord[]): MysqlCommit {
   if (words.some((word) => word.kind === "executable")) return "unknown";
   if (isTransactionControl(words)) return "control";
+  const inner = carriedBy(words);
+  if (inner !== undefined) return commitOf(inner);
   const [first, second] = words;
   if (first?.kind !== "word") return "none";
-  if (isKeyword(first, ...RUNS_OTHER)) return "unknown";
-  if (isKeyword(first, "BEGIN") || words[1]?.value === ":") return "unknown";
+  if (UNKNOWN.has(first.value) || second?.value === ":") return "unknown";
   if (ALWAYS.has(first.value)) return "implicit";
   if (isKeyword(first, "CREATE", "ALTER", "DROP")) return isTemporary(words) ? "none" : "implicit";
-  if (isKeyword(first, "LOCK", "UNLOCK")) return "implicit";
-  if (isKeyword(first, "START") && isKeyword(second, "SLAVE", "REPLICA", "GROUP_REPLICATION", "ALL")) return "implicit";
-  if (isKeyword(first, "LOAD") && isKeyword(second, "INDEX")) return "implicit";
-  if (isKeyword(first, "SET") && isKeyword(second, "PASSWORD", "DEFAULT", "ROLE")) return "implicit";
+  // MariaDB's ANALYZE also runs a statement to time it.
+  if (isKeyword(first, "ANALYZE"))
+    return words.some((word) => isKeyword(word, "TABLE", "TABLES")) ? "implicit" : "unknown";
+  if (isKeyword(first, "LOAD") && isKeyword(second, "INDEX")) return "unknown";
+  if (isKeyword(first, "SET") && isKeyword(second, "PASSWORD", "DEFAULT")) return "implicit";
   return "none";
+}
+
+/** The statement that MariaDB's `SET STATEMENT … FOR` runs; undefined for other statements. */
+export function carriedBy(words: readonly MysqlWord[]): readonly MysqlWord[] | undefined {
+  if (!isKeyword(words[0], "SET") || !isKeyword(words[1], "STATEMENT")) return undefined;
+  const at = words.findIndex((word) => word.depth === 0 && isKeyword(word, "FOR"));
+  return at < 0 ? undefined : words.slice(at + 1);
 }
 
 /** `CREATE` and `DROP TEMPORARY TABLE` do not commit; `ALTER TABLE` of a temporary table cannot be told and counts as a commit. */
@@ -55,6 +67,8 @@ export function isTransactionControl(words: readonly MysqlWord[]): boolean {
   if (isKeyword(first, "START")) return isKeyword(second, "TRANSACTION");
   if (isKeyword(first, "RELEASE")) return isKeyword(second, "SAVEPOINT");
   if (!isKeyword(first, "SET")) return false;
+  const inner = carriedBy(words);
+  if (inner !== undefined) return isTransactionControl(inner);
   return words.some(
     (word, index) =>
       isTarget(words, index) && /^(autocommit|transaction|tx_isolation|completion_type)$/i.test(word.value),

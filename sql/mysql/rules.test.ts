@@ -95,6 +95,9 @@ describe("what a statement on its own may not do", () => {
     expect(alone("COMMIT")).toBe("transaction-control");
     expect(alone("SELECT RELEASE_LOCK('a')")).toBe("advisory-lock");
     expect(alone("UNLOCK TABLES")).toBe("lock-tables");
+    expect(alone("SET STATEMENT max_statement_time = 1 FOR COMMIT")).toBe("transaction-control");
+    expect(alone("SET STATEMENT max_statement_time = 1 FOR LOCK TABLES a READ")).toBe("lock-tables");
+    expect(alone("SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE a ADD b int")).toBeUndefined();
   });
 
   test("what only a transaction cannot hold runs", () => {
@@ -127,7 +130,14 @@ describe("what a statement does to its transaction", () => {
     ["GRANT SELECT ON a TO b", "implicit"],
     ["SET PASSWORD = 'x'", "implicit"],
     ["OPTIMIZE TABLE a", "implicit"],
-    ["START REPLICA", "implicit"],
+    ["SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE a ADD b int", "implicit"],
+    ["SET STATEMENT max_statement_time = 5 FOR SELECT 1", "none"],
+    ["SET ROLE NONE", "none"],
+    ["CHECKSUM TABLE a", "none"],
+    ["ANALYZE LOCAL TABLE a", "implicit"],
+    ["ANALYZE UPDATE a SET b = 1", "unknown"],
+    ["UNLOCK TABLES", "unknown"],
+    ["START REPLICA", "unknown"],
     ["COMMIT", "control"],
     ["SET autocommit = 1", "control"],
     ["CALL p()", "unknown"],

@@ -1,4 +1,4 @@
-import { isTarget, isTransactionControl } from "./commit.ts";
+import { carriedBy, isTarget, isTransactionControl } from "./commit.ts";
 import { isKeyword, type MysqlWord } from "./statement.ts";
 
 /** Stable names of what keeps a statement from running in a migration. */
@@ -71,7 +71,7 @@ function usesAdvisoryLock(words: readonly MysqlWord[]): boolean {
 }
 
 function locksTables(words: readonly MysqlWord[]): boolean {
-  const [first, second] = words;
+  const [first, second] = carriedBy(words) ?? words;
   if (isKeyword(first, "LOCK", "UNLOCK")) return isKeyword(second, "TABLE", "TABLES", "INSTANCE");
   if (!isKeyword(first, "FLUSH")) return false;
   return words.some((word, index) => isKeyword(word, "LOCK", "EXPORT") && index > 1);
