@@ -179,3 +179,10 @@ export function wireOperation(work: Work): WireOperation {
       return work.family === "migration" ? "migration-apply" : "apply";
   }
 }
+
+/** Whether work belongs to the migration family. */
+export const isMigration = (work: Work): work is MigrationWork => work.type === "History" || isMigrationApply(work);
+
+/** Whether work runs an approved sequence of migrations. */
+export const isMigrationApply = (work: Work): work is MigrationApplyWork =>
+  work.type === "Apply" && work.family === "migration";

@@ -247,3 +247,19 @@ export function planText(
   if ("error" in encoded) throw new Error(encoded.error.message);
   return Buffer.from(encoded.bytes).toString("utf8");
 }
+
+/** Names of the variables that reached an executor; those a shell adds by itself are nobody's. */
+export const variablesOf = (call: Call | undefined): string[] =>
+  Object.keys(call?.env ?? {})
+    .filter((name) => !["PWD", "SHLVL", "_", "OLDPWD"].includes(name))
+    .sort();
+
+/** All that the executor of a migration operation gets. */
+export const MIGRATION_VARIABLES: readonly string[] = [
+  "HOME",
+  "PATH",
+  "PTAH_CONNECT_TIMEOUT",
+  "PTAH_DB_URL",
+  "PTAH_MIGRATION_LOCK_TIMEOUT",
+  "TMPDIR",
+];
