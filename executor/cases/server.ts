@@ -2,8 +2,10 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -20,6 +22,8 @@ export interface LocalServer {
   readonly port: number;
   readonly socketDir: string;
   readonly binDir: string;
+  /** Where the server writes every statement it receives, if that was asked for. */
+  readonly statementLog: string;
   /** A connection string of the superuser for one database. */
   url(database: string, user?: string): string;
   stop(): Promise<void>;
@@ -29,7 +33,7 @@ const DEFAULT_SUPERUSER = "ptah_test";
 const READY_TIMEOUT_MS = 30_000;
 const READY_POLL_MS = 50;
 const STOP_TIMEOUT_MS = 20_000;
-const INSTALL_TIMEOUT_MS = 300_000;
+export const INSTALL_TIMEOUT_MS = 300_000;
 const DISTRIBUTION_ROOT = "/usr/lib/postgresql";
 
 export const say = (text: string): void => {
@@ -59,19 +63,19 @@ function installServer(): void {
   });
 }
 
-interface Account {
+export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
 /** A server refuses to run as root: the account it runs as instead, undefined when this process is not root. */
-function unprivileged(): Account | undefined {
+export function unprivileged(name = "postgres"): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const lines = readFileSync("/etc/passwd", "utf8")
     .split("\n")
     .map((line) => line.split(":"));
-  const entry = lines.find((f) => f[0] === "postgres") ?? lines.find((f) => f[0] === "nobody");
-  if (entry === undefined) throw new Error("no unprivileged account (postgres, nobody) to run the server as");
+  const entry = lines.find((f) => f[0] === name) ?? lines.find((f) => f[0] === "nobody");
+  if (entry === undefined) throw new Error(`no unprivileged account (${name}, nobody) to run the server as`);
   return { uid: Number(entry[2]), gid: Number(entry[3]) };
 }
 
@@ -81,7 +85,7 @@ function command(account: Account | undefined, binary: string, args: readonly st
     : ["setpriv", [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups", binary, ...args]];
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);
@@ -96,6 +100,8 @@ export interface ServerOptions {
   /** Asks for one of several installed majors. */
   readonly major?: number;
   readonly superuser?: string;
+  /** Writes every statement to `statementLog`. */
+  readonly logStatements?: boolean;
   /** Server certificate and key in PEM: the server then speaks TLS. */
   readonly tls?: { readonly certificate: string; readonly key: string };
 }
@@ -147,9 +153,13 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     "autovacuum=off",
     "-c",
     "shared_buffers=64MB",
+    ...(options.logStatements === true ? ["-c", "log_statement=all"] : []),
     ...tls,
   ]);
-  const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
+  const statementLog = join(home, "statements.log");
+  const log = options.logStatements === true ? openSync(statementLog, "a") : undefined;
+  const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", log ?? "ignore"] });
+  if (log !== undefined) closeSync(log);
   const url = (database: string, user = superuser): string =>
     `postgres://${user}@127.0.0.1:${port}/${database}?sslmode=disable`;
   await untilReady(url("postgres"), child);
@@ -158,6 +168,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     port,
     socketDir: home,
     binDir: found.binDir,
+    statementLog,
     url,
     stop: async () => {
       await stopChild(child);

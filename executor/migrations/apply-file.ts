@@ -77,13 +77,19 @@ function entryOf({ run, startedMs }: Progress, over: Partial<RevisionEntry>): Re
 const appliedEntry = (progress: Progress): RevisionEntry =>
   entryOf(progress, { state: "applied", applied: progress.run.statements.length });
 
-function dirtyEntry(progress: Progress, state: "pending" | "failed", committed: number, error: string): RevisionEntry {
+function dirtyEntry(
+  progress: Progress,
+  state: "pending" | "failed",
+  committed: number,
+  error: string,
+  failing?: Statement,
+): RevisionEntry {
   const { statements, migration } = progress.run;
   return entryOf(progress, {
     state,
     applied: committed,
     error,
-    errorStatement: statements[committed]?.text ?? null,
+    errorStatement: (failing ?? statements[committed])?.text ?? null,
     checksum: committed === 0 ? migration.checksum : partialChecksum(statements, committed),
   });
 }
@@ -251,7 +257,8 @@ async function mayBeKept(database: MigrationDatabase, { statement, answer }: Tro
 async function recordFailure(progress: Progress, trouble: Trouble, unknown: boolean): Promise<void> {
   const state = unknown ? "pending" : "failed";
   const { database } = progress.run;
-  await updateRow(database, dirtyEntry(progress, state, trouble.committed, errorText(trouble, unknown)));
+  const { statement, committed } = trouble;
+  await updateRow(database, dirtyEntry(progress, state, committed, errorText(trouble, unknown), statement));
 }
 
 /** For the row, in the reference's form but without the server's text, which may quote rows. */

@@ -1,0 +1,227 @@
+/** What tests of migrations share: both engines behind one face, directories of migrations, and a line that can be cut. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, connect as dial, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { listenForStop } from "../cancel.ts";
+import type { MigrationDatabase } from "../migrations/database.ts";
+import { readDirectory } from "../migrations/directory.ts";
+import { openMysql } from "../migrations/mysql.ts";
+import { openPostgres } from "../migrations/postgres.ts";
+import { type RunMode, type RunResult, up } from "../migrations/run.ts";
+import { parseMysqlTarget } from "../mysql/url.ts";
+import { parseTarget } from "../postgres/url.ts";
+import { type MysqlServerOptions, mysqlDatabase, runMysql, startMysqlServer } from "./mysql-server.ts";
+import { say, startServer } from "./server.ts";
+import { runSql } from "./test-server.ts";
+
+const MAIN = join(dirname(dirname(import.meta.dirname)), "main.ts");
+const LOCK_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** One engine's server, as tests see it. */
+export interface Bench {
+  readonly engine: "postgresql" | "mysql";
+  readonly version: string;
+  readonly port: number;
+  /** A new database with this content. @returns its URL */
+  database(name: string, sql?: string): Promise<string>;
+  sql(url: string, sql: string): Promise<readonly Row[]>;
+  /** How often the server was sent a statement of a file that holds this text. */
+  received(text: string): number;
+  stop(): Promise<void>;
+}
+
+export async function postgresBench(): Promise<Bench> {
+  const server = await startServer({ logStatements: true });
+  const admin = server.url("postgres");
+  const [row] = await runSql(admin, "SELECT current_setting('server_version') AS version");
+  return {
+    engine: "postgresql",
+    version: `PostgreSQL ${String(row?.["version"])}`,
+    port: server.port,
+    database: async (name, sql = "SELECT 1") => {
+      await runSql(admin, `CREATE DATABASE ${name} TEMPLATE template0`);
+      await runSql(server.url(name), sql);
+      return server.url(name);
+    },
+    sql: runSql,
+    // Statements of a file go as text; the rows of the history as bound values, which are logged as `execute`.
+    received: (text) => linesWith(server.statementLog, /LOG: {2}statement: /, text),
+    stop: server.stop,
+  };
+}
+
+export async function mysqlBench(options: MysqlServerOptions = {}): Promise<Bench> {
+  const server = await startMysqlServer(options);
+  return {
+    engine: "mysql",
+    version: server.version,
+    port: server.port,
+    database: (name, sql = "SELECT 1") => mysqlDatabase(server, name, sql),
+    sql: runMysql,
+    received: (text) => linesWith(server.generalLog, /\sQuery\s/, text),
+    stop: server.stop,
+  };
+}
+
+export const ENGINES = ["PostgreSQL", "MariaDB", "MySQL"] as const;
+export type EngineName = (typeof ENGINES)[number];
+export type Benches = Readonly<Record<EngineName, Bench>>;
+
+/** One server of each kind. Their versions are printed: what was tried is part of the result. */
+export async function startBenches(): Promise<Benches> {
+  const [PostgreSQL, MariaDB, MySQL] = await Promise.all([
+    postgresBench(),
+    mysqlBench(),
+    mysqlBench({ flavor: "mysql" }),
+  ]);
+  say(`servers: ${[PostgreSQL, MariaDB, MySQL].map((bench) => bench.version).join(", ")}`);
+  return { PostgreSQL, MariaDB, MySQL };
+}
+
+export async function stopBenches(benches: Benches): Promise<void> {
+  await Promise.all(ENGINES.map((name) => benches[name].stop()));
+}
+
+const linesWith = (path: string, kind: RegExp, text: string): number =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => kind.test(line) && line.includes(text)).length;
+
+/** Files of one version: the up half's text by the version's number. */
+export type Files = Readonly<Record<number, string>>;
+
+/** A directory in the native format; removed with the process's temporary files by `remove`. */
+export function migrationDirectory(files: Files): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "ptah-migrations-"));
+  for (const [version, up] of Object.entries(files)) {
+    const base = `${version.padStart(10, "0")}_step_${version}`;
+    writeFileSync(join(path, `${base}.up.sql`), up);
+    writeFileSync(join(path, `${base}.down.sql`), "SELECT 1;\n");
+  }
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export function openBench(url: string): Promise<MigrationDatabase> {
+  const stop = listenForStop();
+  stop.dispose();
+  const options = {
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    name: { schema: undefined, table: "schema_migrations" },
+    stop,
+  };
+  return url.startsWith("mysql")
+    ? openMysql(parseMysqlTarget(url, "the URL"), options)
+    : openPostgres(parseTarget(url, "the URL"), options);
+}
+
+/** `migrations up` in this process. */
+export async function runUp(url: string, files: Files, mode: RunMode = "file"): Promise<RunResult> {
+  const made = migrationDirectory(files);
+  const stop = listenForStop();
+  stop.dispose();
+  try {
+    const read = readDirectory(made.path);
+    if ("refusal" in read) throw new Error(read.refusal.message);
+    const database = await openBench(url);
+    try {
+      const common = { expected: undefined, dryRun: false, lockTimeoutMs: LOCK_TIMEOUT_MS, stop };
+      return await up({ database, directory: read.directory, mode, ...common });
+    } finally {
+      await database.end();
+    }
+  } finally {
+    made.remove();
+  }
+}
+
+/** A command of the executor in a process of its own. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly status: number | null; readonly stdout: string }>;
+}
+
+export function startPtah(url: string, directory: string, args: readonly string[]): Running {
+  const env = { ...process.env, PTAH_DB_URL: url, PTAH_MIGRATIONS_DIR: directory };
+  const child = spawn(process.execPath, [MAIN, "migrations", ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  let stdout = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  const ended = new Promise<{ status: number | null; stdout: string }>((resolve) => {
+    child.once("close", (status) => resolve({ status, stdout }));
+  });
+  return { child, ended };
+}
+
+type Report = Readonly<Record<string, unknown>>;
+
+/** Runs a command to its end. @returns its exit status and its report */
+export async function ptah(
+  url: string,
+  directory: string,
+  args: readonly string[],
+): Promise<{ readonly status: number | null; readonly report: Report }> {
+  const { status, stdout } = await startPtah(url, directory, args).ended;
+  return { status, report: JSON.parse(stdout) as Report };
+}
+
+/** A line to a server that swallows the answers to one statement and can then be cut. */
+export interface Line {
+  readonly port: number;
+  /** Whether the statement has gone through; its answer has not. */
+  swallowed(): boolean;
+  cut(): void;
+  close(): void;
+}
+
+/**
+ * Forwards to a server on loopback. Once a client sends a statement as text that holds `marker`, nothing that the server says
+ * on that connection reaches the client any more.
+ */
+export function openLine(serverPort: number, engine: Bench["engine"], marker: string): Promise<Line> {
+  let swallowing: Socket | undefined;
+  const pairs: [Socket, Socket][] = [];
+  const server: Server = createServer((client) => {
+    const upstream = dial(serverPort, "127.0.0.1");
+    pairs.push([client, upstream]);
+    for (const socket of [client, upstream]) socket.on("error", () => undefined);
+    client.on("data", (data) => {
+      if (isStatement(data, engine) && data.includes(marker)) swallowing = client;
+      upstream.write(data);
+    });
+    upstream.on("data", (data) => {
+      if (swallowing !== client) client.write(data);
+    });
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
+  });
+  const cut = (): void => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  };
+  return new Promise((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      resolve({
+        port: typeof address === "object" && address !== null ? address.port : 0,
+        swallowed: () => swallowing !== undefined,
+        cut,
+        close: () => {
+          cut();
+          server.close();
+        },
+      });
+    });
+  });
+}
+
+/** PostgreSQL's simple query begins with `Q`, MySQL's COM_QUERY is command 3 behind a four-byte header. */
+const isStatement = (data: Buffer, engine: Bench["engine"]): boolean =>
+  engine === "postgresql" ? data[0] === 0x51 : data[4] === 3;
+
+/** The same URL through the line. */
+export const through = (url: string, from: number, to: number): string => url.replace(`:${from}/`, `:${to}/`);
