@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../limits.ts";
+import { MYSQL_GAPS, MysqlTexts, numbers, oneOf, type Pick } from "../testing/mysql-texts.ts";
 import type { MysqlReading } from "./scanner.ts";
 import { type MysqlStatement, readingOf, splitMysql } from "./split.ts";
 
@@ -221,90 +222,24 @@ describe("sql_mode", () => {
   });
 });
 
-/** Repeatable numbers (mulberry32), so that a failure names its seed. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 describe("random texts", () => {
-  type Pick = (below: number) => number;
-  const one = <T>(pick: Pick, from: readonly T[]): T => from[pick(from.length)] as T;
-  const many = (pick: Pick, most: number, make: () => string): string =>
-    Array.from({ length: 1 + pick(most) }, make).join(" ");
-
-  const VALUES = [
-    "1",
-    "'a;b'",
-    "'it''s'",
-    "'\\';'",
-    '"d;"',
-    "`e;``f`",
-    "x'3B'",
-    "@v",
-    "NEW.end",
-    "IF(1, 2, 3)",
-    "0x3b",
-  ];
-  const expression = (pick: Pick, depth: number): string =>
-    depth > 0 && pick(4) === 0
-      ? `CASE WHEN ${expression(pick, depth - 1)} THEN ${expression(pick, depth - 1)} ELSE ${one(pick, VALUES)} END`
-      : one(pick, VALUES);
-
-  function block(pick: Pick, depth: number): string {
-    const inner = (): string => many(pick, 3, () => `${statement(pick, depth - 1)};`);
-    const value = expression(pick, 2);
-    return one(pick, [
-      () => `BEGIN ${inner()} END`,
-      () => `l: BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION, NOT FOUND BEGIN ${inner()} END; ${inner()} END l`,
-      () => `IF ${value} THEN ${inner()} ELSEIF 2 THEN ${inner()} ELSE ${inner()} END IF`,
-      () => `CASE ${value} WHEN 1 THEN ${inner()} ELSE ${inner()} END CASE`,
-      () => `CASE WHEN ${value} THEN ${inner()} END CASE`,
-      () => `m: LOOP ${inner()} LEAVE m; END LOOP m`,
-      () => `REPEAT ${inner()} UNTIL ${value} END REPEAT`,
-      () => `WHILE ${value} DO ${inner()} END WHILE`,
-    ])();
-  }
-  function statement(pick: Pick, depth: number): string {
-    if (depth > 0 && pick(2) === 0) return block(pick, depth);
-    return one(pick, [
-      () => `SET @a = ${expression(pick, 2)}`,
-      () => `SELECT ${expression(pick, 2)} /* ; END */ INTO @b`,
-      () => "INSERT INTO t (`end`, begin) VALUES (';', 2)",
-      () => "DROP TABLE IF EXISTS t",
-      () => "UPDATE t SET a = REPEAT('x;', 2)",
-    ])();
-  }
-  const whole = (pick: Pick): string =>
-    one(pick, [
-      () => `CREATE PROCEDURE p(a int) ${block(pick, 4)}`,
-      () =>
-        `CREATE FUNCTION f() RETURNS int DETERMINISTIC BEGIN ${statement(pick, 3)}; RETURN ${expression(pick, 2)}; END`,
-      () => `CREATE TRIGGER t BEFORE INSERT ON x FOR EACH ROW ${block(pick, 3)}`,
-      () => `CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO ${block(pick, 3)}`,
-      () => `BEGIN NOT ATOMIC ${statement(pick, 3)}; END`,
-      () => statement(pick, 0),
-      () => `CREATE TABLE t (a int /*!50000 DEFAULT ${one(pick, ["1", "';'"])} */)`,
-    ])();
-  const GAPS = ["", " ", "\n", "\r\n", " -- ; END\n", " # '\n", " /* ; ' */ ", ";", "\n\n"];
+  const several = (pick: Pick, most: number): string[] => {
+    const make = new MysqlTexts(pick, true, "n");
+    return Array.from({ length: 1 + pick(most) }, () => make.statement());
+  };
 
   test("statements come out as they went in, whatever stands between them", () => {
     for (let seed = 1; seed <= 400; seed += 1) {
       const pick = numbers(seed);
-      const expected = Array.from({ length: 1 + pick(6) }, () => whole(pick));
+      const expected = several(pick, 6);
       let text = "";
       const lines: number[] = [];
       for (const part of expected) {
-        text += one(pick, GAPS);
+        text += oneOf(pick, MYSQL_GAPS);
         lines.push(text.split("\n").length);
-        text += `${part}${one(pick, ["", " ", "\n"])};`;
+        text += `${part}${oneOf(pick, ["", " ", "\n"])};`;
       }
-      text += one(pick, GAPS);
+      text += oneOf(pick, MYSQL_GAPS);
       const found = statementsOf(text);
       expect({ seed, texts: found.map((s) => s.text), lines: found.map((s) => s.line) }).toEqual({
         seed,
@@ -324,41 +259,21 @@ describe("random texts", () => {
   test("a delimiter of one's own gives the same statements as semicolons", () => {
     for (let seed = 1001; seed <= 1200; seed += 1) {
       const pick = numbers(seed);
-      const expected = Array.from({ length: 1 + pick(4) }, () => whole(pick));
-      const delimiter = one(pick, ["//", "$$", "|", ";;"]);
+      const expected = several(pick, 4);
+      const delimiter = oneOf(pick, ["//", "$$", "|", ";;"]);
       const text = `DELIMITER ${delimiter}\n${expected.map((part) => `${part} ${delimiter}\n`).join("")}DELIMITER ;\n`;
       expect({ seed, texts: texts(text) }).toEqual({ seed, texts: expected });
     }
   });
 
   test("no text makes it throw, and what it splits is part of the text", () => {
-    const PIECES = [
-      "'",
-      '"',
-      "`",
-      "\\",
-      ";",
-      "/*",
-      "*/",
-      "/*!",
-      "--",
-      " ",
-      "\n",
-      "#",
-      "BEGIN",
-      "END",
-      "CASE",
-      "DELIMITER",
-      "IF",
-      "(",
-      ")",
-      ":",
-      "é",
-      "CREATE PROCEDURE p() ",
-    ];
+    const PIECES =
+      "' \" ` \\ ; /* */ /*! -- # \n BEGIN END CASE DELIMITER IF ( ) : é LOOP UNTIL CREATE PROCEDURE p() DECLARE HANDLER FOR".split(
+        " ",
+      );
     for (let seed = 1; seed <= 2000; seed += 1) {
       const pick = numbers(seed);
-      const text = Array.from({ length: 1 + pick(30) }, () => one(pick, PIECES)).join(one(pick, ["", " "]));
+      const text = Array.from({ length: 1 + pick(30) }, () => oneOf(pick, PIECES)).join(oneOf(pick, ["", " "]));
       const outcome = splitMysql(text, READING);
       if ("error" in outcome) expect(outcome.error.line).toBeGreaterThan(0);
       else for (const { source } of outcome.statements) expect(text).toContain(source);
