@@ -38,5 +38,7 @@ export const MAX_MIGRATION_PATH_BYTES = 1_024;
 export const MAX_MIGRATION_PATH_DEPTH = 32;
 /** Everything a walk may meet, other files and directories included. */
 export const MAX_MIGRATION_ENTRIES = 50_000;
+/** Statements of one migration file; each is a round trip and a history update. */
+export const MAX_MIGRATION_STATEMENTS = 100_000;
 /** `ptah.sum`: one line of a path and a hash per file. */
 export const MAX_SUM_BYTES = 32 * 1024 * 1024;

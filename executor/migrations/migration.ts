@@ -101,10 +101,8 @@ export type MigrationRefusalCode =
   | "migration_directive_unsupported"
   /** The file is not UTF-8 text without NUL. */
   | "migration_not_text"
-  /** The file cannot be split into statements. */
+  /** The file cannot be split into statements, or into more than one file may have; `rule` says why. */
   | "migration_syntax"
-  /** More statements than one file may have. */
-  | "migration_too_many_statements"
   /** A statement that mode `file` cannot keep in one transaction with its history row. */
   | "migration_statement_refused";
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { MAX_MIGRATION_STATEMENTS } from "../limits.ts";
 import type { Migration, MigrationEngine, MigrationRefusal, Statement } from "./migration.ts";
 import { type StatementsOptions, statementsOf } from "./statements.ts";
 
@@ -123,6 +124,14 @@ test("a directive below the first statement keeps the file from running", async 
   const text = "SELECT 1;\n-- +ptah no_transaction\nSELECT 2;";
   expect(await refusal(text, file("postgresql"))).toMatchObject({ code: "migration_directive_invalid", line: 2 });
 });
+
+test.each<MigrationEngine>(["postgresql", "mysql"])(
+  "%s: more statements than one file may have are refused",
+  async (engine) => {
+    const text = "SELECT 1;".repeat(MAX_MIGRATION_STATEMENTS + 1);
+    expect(await refusal(text, alone(engine))).toMatchObject({ code: "migration_syntax", rule: "too_many_statements" });
+  },
+);
 
 test("a file of comments alone has no statements", async () => {
   expect(await statements("-- nothing\n/* here */\n", file("postgresql"))).toEqual([]);

@@ -1,6 +1,7 @@
 /** The statements of a migration's up file, as its engine reads them, checked for the way they are to run. */
 import { loadParser, type Parser, split } from "../../sql/index.ts";
 import { MYSQL_RULES, type MysqlTextCode, readingOf, ruleAgainst, splitMysql, wordsOf } from "../../sql/mysql/index.ts";
+import { MAX_MIGRATION_STATEMENTS } from "../limits.ts";
 import { misplacedDirective } from "./directives.ts";
 import type {
   Migration,
@@ -60,8 +61,7 @@ function ruleAgainstAlone(statement: string, reading: Parameters<typeof wordsOf>
 }
 
 function codeOf(code: MysqlTextCode): MigrationRefusalCode {
-  if (code === "sql_not_text") return "migration_not_text";
-  return code === "too_many_statements" ? "migration_too_many_statements" : "migration_syntax";
+  return code === "sql_not_text" ? "migration_not_text" : "migration_syntax";
 }
 
 function postgresStatements(parser: Parser, path: string, text: string): StatementsResult {
@@ -71,6 +71,10 @@ function postgresStatements(parser: Parser, path: string, text: string): Stateme
   if ("error" in outcome) {
     const { code, message, line } = outcome.error;
     return { refusal: { code: "migration_syntax", message: `${path}: ${message}`, path, line, rule: code } };
+  }
+  if (outcome.statements.length > MAX_MIGRATION_STATEMENTS) {
+    const message = `${path} has more than ${MAX_MIGRATION_STATEMENTS} statements; split it`;
+    return { refusal: { code: "migration_syntax", message, path, rule: "too_many_statements" } };
   }
   const bytes = Buffer.from(sql, "utf8");
   const statements = outcome.statements.map((statement, index): Statement => {
