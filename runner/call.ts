@@ -36,7 +36,7 @@ export async function ask<R>(operation: Operation, call: Call<R>): Promise<Answe
   logLastWords(outcome, operation.redactor);
   throw new Failed(
     outcome.stdout.length === 0 ? "child_exit" : call.invalid,
-    `The executor ended without a ${call.what}. Its own words are in the Pod's log.`,
+    `The executor ended without a usable ${call.what}. Its own words are in the Pod's log.`,
   );
 }
 
@@ -76,7 +76,7 @@ function noReport(operation: Operation, outcome: ChildOutcome, invalid: string):
       ? "The executor was stopped at its deadline"
       : outcome.stopped === "termination"
         ? "The Pod was asked to end while the executor was running"
-        : "The executor ended without a report";
+        : "The executor ended without a usable report";
   const code = outcome.stopped !== undefined || outcome.exitCode < 0 ? "execution_error" : invalid;
   return new Failed(code, `${why}; what it changed is unknown until the database is read.`);
 }

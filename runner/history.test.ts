@@ -58,6 +58,14 @@ describe("a history reading", () => {
     expect((await pod.run()).result?.error).toBeUndefined();
   });
 
+  test("leaves out of a row what nobody could read, and keeps the row", async () => {
+    const row = { version: 1, state: "applied", applied: 5, total: 1, applied_at: "infinity", execution_millis: -3 };
+    const dirty_revision = { version: 2, applied: 7, total: 4 };
+    const ended = await historyPod({ status: [{ report: { revisions: [row], dirty_revision } }] }).run();
+    expect(ended.result?.migrationHistory?.revisions).toEqual([{ version: 1, state: "applied", applied: 5, total: 1 }]);
+    expect(ended.result?.migrationHistory?.dirtyRevision).toEqual(dirty_revision);
+  });
+
   test("carries five thousand versions", async () => {
     const migrations = Array.from({ length: 5_000 }, (_, i) => {
       const checksum = sha256Hex(String(i));

@@ -6,6 +6,7 @@ import {
   MigrationRun,
   RUN_OUTCOMES,
   runProblem,
+  UTC_INSTANT,
 } from "../workload/migration.ts";
 import { CONTRACT_VERSION, commonReport, readReport } from "./reports.ts";
 
@@ -145,15 +146,16 @@ function historyOf(status: Status): unknown {
   };
 }
 
+/** A row is anybody's to edit: what only tells a person more is left out where it is nothing a person could read. */
 const revisionOf = (row: NonNullable<Status["revisions"]>[number]): object => ({
   version: row.version,
   ...given("description", row.description),
   state: row.state,
-  ...given("appliedAt", row.applied_at),
+  ...(UTC_INSTANT.test(row.applied_at ?? "") ? { appliedAt: row.applied_at } : {}),
   applied: row.applied,
   total: row.total,
   ...given("checksum", row.checksum),
-  ...given("executionMillis", row.execution_millis),
+  ...((row.execution_millis ?? -1) < 0 ? {} : { executionMillis: row.execution_millis }),
 });
 
 const runOf = (report: UpReport): unknown => ({

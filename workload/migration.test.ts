@@ -51,7 +51,6 @@ describe("a history", () => {
     "in which a version is pending twice": read({ pendingMigrations: [2, 2] }),
     "in which an applied version is pending": read({ pendingMigrations: [1, 2] }),
     "in which an unrecorded version is pending": read({ pendingMigrations: [2, 9] }),
-    "with a dirty revision past its end": read({ dirtyRevision: { version: 2, applied: 5, total: 4 } }),
     "that holds a version and calls it unknown": read({ unknownVersions: [2] }),
     "with a revision twice": read({ revisions: [history.revisions?.[0], history.revisions?.[0]] }),
     "with more revisions than it may carry": read({

@@ -14,6 +14,9 @@ const Key = v.pipe(v.string(), v.minLength(1), v.maxLength(MIGRATION_KEY_LENGTH_
 const Description = v.pipe(v.string(), v.maxLength(MIGRATION_DESCRIPTION_MAX));
 const Versions = v.pipe(v.array(Version), v.maxLength(MIGRATIONS_MAX));
 
+/** RFC 3339, UTC. */
+export const UTC_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/;
+
 /** What a version of the directory is to the database. */
 export const MIGRATION_STATES = [
   "applied",
@@ -45,8 +48,7 @@ const MigrationRevision = v.strictObject({
   description: v.optional(Description),
   /** The row's own word: `applied`, `pending`, `failed`, or one of those with `:down`. */
   state: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
-  /** RFC 3339, UTC. */
-  appliedAt: v.optional(v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/))),
+  appliedAt: v.optional(v.pipe(v.string(), v.regex(UTC_INSTANT))),
   /** Statements that took effect, and how many the file has. */
   applied: Count,
   total: Count,
@@ -121,8 +123,6 @@ export function historyProblem(history: MigrationHistory): string | undefined {
   if ((history.unknownVersions ?? []).some((version) => known.has(version))) {
     return "a history that holds a version and calls it unknown";
   }
-  const dirty = history.dirtyRevision;
-  if (dirty !== undefined && dirty.applied > dirty.total) return "a dirty revision with more statements than it has";
   const revisions = new Set((history.revisions ?? []).map((revision) => revision.version));
   if (revisions.size !== (history.revisions ?? []).length) return "a history that lists a revision twice";
   return undefined;
