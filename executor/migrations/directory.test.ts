@@ -100,6 +100,8 @@ describe("a native directory", () => {
     ],
     ["migration_version_invalid", "0000000000_a", () => pair("0000000000_a")],
     ["migration_file_unknown", "000000001_a.UP.SQL", () => write("000000001_a.UP.SQL", "x")],
+    ["migration_file_unknown", "0000000001_.up.sql", () => write("0000000001_.up.sql", "x")],
+    ["migration_file_unknown", "0000000001_a.sql", () => write("0000000001_a.sql", "x")],
     ["migration_file_unknown", "setup.sql", () => write("setup.sql", "x")],
     ["migration_format_unsupported", "20240101_a.sql", () => write("20240101_a.sql", "x")],
     ["migration_format_unsupported", "1_a.up.sql", () => write("1_a.up.sql", "x")],

@@ -28,6 +28,8 @@ export function nativeName(fileName: string): MigrationName | undefined {
 /** What kind of foreign migration a `.sql` file is that no native name fits. */
 export function foreignKind(fileName: string): "repeatable" | "atlas" | "unknown" {
   if (REPEATABLE.test(fileName)) return "repeatable";
+  // Ten digits were meant to be native: the reader is told what a native name needs.
+  if (/^\d{10}(?!\d)/.test(fileName)) return "unknown";
   return ATLAS.test(fileName) ? "atlas" : "unknown";
 }
 
