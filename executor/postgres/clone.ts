@@ -11,7 +11,17 @@ import { readView, type View } from "./view.ts";
 /** What structures are built on: an empty database of this server. */
 export interface Base {
   readonly server: ServerFacts;
-  readonly empty: View;
+  /** Such a database as both readers see it, read only where something is built: from the first database that is. */
+  empty(database: Session): Promise<View>;
+}
+
+/** @returns `Base.empty`: reads the first database that it is given and goes on answering with that */
+export function emptyReadOnce(): Base["empty"] {
+  let first: Promise<View> | undefined;
+  return (database) => {
+    first ??= readView(database, NO_EXCLUSION);
+    return first;
+  };
 }
 
 export interface Structure {
@@ -32,12 +42,15 @@ export interface BuildOptions {
 export async function buildStructure(
   database: Session,
   wanted: View,
-  { server, empty }: Base,
+  base: Base,
   build: BuildOptions = {},
 ): Promise<Structure> {
   await database.query("RESET ROLE");
   if (build.fill !== undefined) await build.fill(database);
-  else await run(database, buildSteps(empty.allFacts, wanted.allFacts, server, build.asPrinted === true));
+  else {
+    const { allFacts } = await base.empty(database);
+    await run(database, buildSteps(allFacts, wanted.allFacts, base.server, build.asPrinted === true));
+  }
   const built = await readView(database, NO_EXCLUSION);
   const { steps, rest } = supplement(compareCatalogs(built.allCatalog, wanted.allCatalog));
   await run(database, steps);

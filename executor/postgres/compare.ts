@@ -2,7 +2,8 @@ import { loadParser, type Parser } from "../../sql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { admit } from "./admit.ts";
-import { type Exclusion, NO_EXCLUSION } from "./exclude.ts";
+import { type Base, emptyReadOnce } from "./clone.ts";
+import type { Exclusion } from "./exclude.ts";
 import { loadDesired } from "./load.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 import { readServer, type ServerFacts } from "./server.ts";
@@ -26,8 +27,7 @@ export interface Comparison {
   readonly parser: Parser;
   readonly server: ServerFacts;
   readonly scratch: Scratch;
-  /** A database of the scratch server before anything was loaded. */
-  readonly empty: View;
+  readonly empty: Base["empty"];
   readonly target: View;
   readonly desired: View;
 }
@@ -77,14 +77,13 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
     try {
       await scratch.ensureRoles(server.roles.map((r) => r.name));
       const database = await scratch.openDatabase();
-      const empty = await readView(database, NO_EXCLUSION);
       await loadDesired(database, schema, scratch);
       input.stop.check();
       await database.query("RESET ROLE");
       const desired = await readView(database, input.exclusion);
       const target = await readView(session, input.exclusion);
       input.stop.check();
-      return await use({ parser, server, scratch, empty, target, desired });
+      return await use({ parser, server, scratch, empty: emptyReadOnce(), target, desired });
     } finally {
       await scratch.dispose();
     }
