@@ -4,12 +4,21 @@ import type { WebhookConfig } from "./config.ts";
 import { answerOf, parseReview } from "./envelope.ts";
 import type { Reads } from "./reads.ts";
 import { ALLOWED, deny, type ReviewRequest, type Verdict } from "./review.ts";
+import { reviewAcknowledgment } from "./reviews/acknowledgment.ts";
 import { reviewApproval } from "./reviews/approval.ts";
-import { stampApproval } from "./reviews/approval-stamp.ts";
+import { MIGRATION_APPROVALS, SCHEMA_APPROVALS } from "./reviews/approval-family.ts";
+import { type Family, MIGRATION, SCHEMA } from "./reviews/family.ts";
 import { reviewJob } from "./reviews/job.ts";
+import {
+  ACKNOWLEDGMENT,
+  APPROVAL_OF_MIGRATION,
+  APPROVAL_OF_SCHEMA,
+  type PersonsWord,
+  stampPerson,
+} from "./reviews/person-stamp.ts";
 import { reviewPod } from "./reviews/pod.ts";
-import { reviewSchema } from "./reviews/schema.ts";
-import { stampSchema } from "./reviews/schema-stamp.ts";
+import { reviewSubject } from "./reviews/subject.ts";
+import { stampSubject } from "./reviews/subject-stamp.ts";
 
 /** What the reviews need from outside, created once in `main`. */
 export interface ReviewPorts {
@@ -31,28 +40,52 @@ interface Rule {
   readonly review: Review;
 }
 
+const pathOf = (verb: "mutate" | "validate", resource: string): string =>
+  `/${verb}-operator-ptah-run-v1alpha1-${resource}`;
+const stamping =
+  (word: PersonsWord): Review =>
+  (request, { now }) =>
+    request.operation === "CREATE" ? stampPerson(request, now(), word) : ALLOWED;
+const marking =
+  (family: Family): Review =>
+  (request, { config }) =>
+    request.user.username === config.manager ? ALLOWED : stampSubject(request, config, family);
+const declaring =
+  (family: Family): Review =>
+  (request, { config }) =>
+    reviewSubject(request, config, family);
+
 /** Paths and what answers them; GUARDS.md holds the configuration that leads here. */
 export const RULES: readonly Rule[] = [
+  { path: pathOf("mutate", "ptahschemaapproval"), name: "mapproval", review: stamping(APPROVAL_OF_SCHEMA) },
+  { path: pathOf("mutate", "ptahschema"), name: "mschema", review: marking(SCHEMA) },
   {
-    path: "/mutate-operator-ptah-run-v1alpha1-ptahschemaapproval",
-    name: "mapproval",
-    review: (request, { now }) => (request.operation === "CREATE" ? stampApproval(request, now()) : ALLOWED),
-  },
-  {
-    path: "/mutate-operator-ptah-run-v1alpha1-ptahschema",
-    name: "mschema",
-    review: (request, { config }) =>
-      request.user.username === config.manager ? ALLOWED : stampSchema(request, config),
-  },
-  {
-    path: "/validate-operator-ptah-run-v1alpha1-ptahschemaapproval",
+    path: pathOf("validate", "ptahschemaapproval"),
     name: "vapproval",
-    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now()),
+    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now(), SCHEMA_APPROVALS),
+  },
+  { path: pathOf("validate", "ptahschema"), name: "vschema", review: declaring(SCHEMA) },
+  {
+    path: pathOf("mutate", "ptahmigrationapproval"),
+    name: "mmigrationapproval",
+    review: stamping(APPROVAL_OF_MIGRATION),
+  },
+  { path: pathOf("mutate", "ptahmigration"), name: "mmigration", review: marking(MIGRATION) },
+  {
+    path: pathOf("mutate", "ptahmigrationrunacknowledgment"),
+    name: "macknowledgment",
+    review: stamping(ACKNOWLEDGMENT),
   },
   {
-    path: "/validate-operator-ptah-run-v1alpha1-ptahschema",
-    name: "vschema",
-    review: (request, { config }) => reviewSchema(request, config),
+    path: pathOf("validate", "ptahmigrationapproval"),
+    name: "vmigrationapproval",
+    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now(), MIGRATION_APPROVALS),
+  },
+  { path: pathOf("validate", "ptahmigration"), name: "vmigration", review: declaring(MIGRATION) },
+  {
+    path: pathOf("validate", "ptahmigrationrunacknowledgment"),
+    name: "vacknowledgment",
+    review: (request, { reads, config, now }) => reviewAcknowledgment(request, reads, config, now()),
   },
   {
     path: "/validate-batch-v1-job-ptah-operation",

@@ -84,7 +84,11 @@ describe("the admission protocol", () => {
     const failures: string[] = [];
     const broken = () =>
       Promise.reject(new KubeError({ code: "Unavailable", committed: "no" }, "dial 10.0.0.1: secret detail"));
-    const app = admissionApp(ports({ schema: broken, plan: broken, job: broken, configMap: broken }, failures));
+    const brokenReads: Reads = {
+      ...{ schema: broken, plan: broken, migration: broken, migrationPlan: broken },
+      ...{ job: broken, configMap: broken },
+    };
+    const app = admissionApp(ports(brokenReads, failures));
     const stamps = {
       approver: { username: "ann", uid: "u-ann", groups: ["dba"] },
       approvedAt: NOW.toISOString(),

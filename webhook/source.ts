@@ -9,17 +9,19 @@ import type { Reads } from "./reads.ts";
 /**
  * Whether a plan's source is still what the resource declares, read now. Only ConfigMap sources can change without a new
  * reading; the others are bound by digest.
+ * @param noun what a sentence calls the resource
  * @returns what moved and what to do, or undefined
  */
 export async function sourceMoved(
   reads: Reads,
   namespace: string,
+  noun: string,
   spec: SourceSpec,
   bound: SourceBinding,
 ): Promise<string | undefined> {
   const source = declaredSource(spec);
   if (source === undefined || source.kind !== bound.kind) {
-    return "the schema now declares another kind of source than its plan was computed from; wait for the new plan";
+    return `the ${noun} now declares another kind of source than its plan was computed from; wait for the new plan`;
   }
   if (source.kind !== "ConfigMap") return undefined;
   const { configMap, sourcePolicyFrom } = source;

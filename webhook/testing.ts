@@ -3,6 +3,8 @@ import { sha256Digest } from "../crds/canonical.ts";
 import { parsePtahSchema, parsePtahSchemaPlan } from "../crds/fields.ts";
 import { contentDigest, coordinationDigest, schemaPolicyFingerprint, sourceManifest } from "../crds/fingerprints.ts";
 import { jobName, label } from "../crds/names.ts";
+import type { PtahMigration } from "../crds/ptahmigration.ts";
+import type { PtahMigrationPlan } from "../crds/ptahmigrationplan.ts";
 import type { PtahSchema } from "../crds/ptahschema.ts";
 import type { PtahSchemaPlan } from "../crds/ptahschemaplan.ts";
 import type { Claim } from "../crds/status/lifecycle.ts";
@@ -303,6 +305,8 @@ export function readsOf(
   stored: {
     readonly schema?: Custom<PtahSchema>;
     readonly plan?: Custom<PtahSchemaPlan>;
+    readonly migration?: Custom<PtahMigration>;
+    readonly migrationPlan?: Custom<PtahMigrationPlan>;
     readonly job?: Job;
     readonly configMaps?: readonly ConfigMap[];
   } = {},
@@ -315,6 +319,8 @@ export function readsOf(
   return {
     schema: (_, name) => named(stored.schema, name),
     plan: (_, name) => named(stored.plan, name),
+    migration: (_, name) => named(stored.migration, name),
+    migrationPlan: (_, name) => named(stored.migrationPlan, name),
     job: (_, name) => named(stored.job, name),
     configMap: (_, name) =>
       named(

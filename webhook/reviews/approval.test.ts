@@ -15,12 +15,13 @@ import {
   schema,
 } from "../testing.ts";
 import { reviewApproval } from "./approval.ts";
-import { stampApproval } from "./approval-stamp.ts";
+import { SCHEMA_APPROVALS } from "./approval-family.ts";
+import { APPROVAL_OF_SCHEMA, stampPerson } from "./person-stamp.ts";
 import { WRITER_UID, WRITER_USERNAME } from "./spec-writer.ts";
 
 /** Applies a stamp as the API server would. */
 function stamped(of: ReviewRequest, at = NOW): ReviewRequest {
-  const verdict = stampApproval(of, at);
+  const verdict = stampPerson(of, at, APPROVAL_OF_SCHEMA);
   if (!verdict.allowed) throw new Error(verdict.message);
   const spec = { ...(of.object["spec"] as object) };
   for (const { path, value } of verdict.patch ?? []) Object.assign(spec, { [path.replace("/spec/", "")]: value });
@@ -29,7 +30,7 @@ function stamped(of: ReviewRequest, at = NOW): ReviewRequest {
 
 type Stored = Parameters<typeof readsOf>[0];
 const judged = (stored: Stored = {}, of = stamped(request({ object: approvalObject() })), settings = config()) =>
-  reviewApproval(of, readsOf({ schema: schema(), plan, ...stored }), settings, NOW);
+  reviewApproval(of, readsOf({ schema: schema(), plan, ...stored }), settings, NOW, SCHEMA_APPROVALS);
 const message = (verdict: Verdict): string => (verdict.allowed ? "allowed" : verdict.message);
 
 describe("stamping", () => {
@@ -52,18 +53,21 @@ describe("stamping", () => {
   });
   test("refuses nobody and an approval without a spec", () => {
     expect(
-      stampApproval(request({ object: approvalObject(), user: { username: "", uid: "", groups: [] } }), NOW).allowed,
+      stampPerson(
+        request({ object: approvalObject(), user: { username: "", uid: "", groups: [] } }),
+        NOW,
+        APPROVAL_OF_SCHEMA,
+      ).allowed,
     ).toBe(false);
-    expect(stampApproval(request({ object: { metadata: {} } }), NOW).allowed).toBe(false);
+    expect(stampPerson(request({ object: { metadata: {} } }), NOW, APPROVAL_OF_SCHEMA).allowed).toBe(false);
   });
 });
 
 describe("an approval", () => {
   test("of the standing plan is accepted, with four reads in two rounds at most", async () => {
     const reads = readsOf({ schema: schema(), plan });
-    expect(await reviewApproval(stamped(request({ object: approvalObject() })), reads, config(), NOW)).toEqual({
-      allowed: true,
-    });
+    const given = stamped(request({ object: approvalObject() }));
+    expect(await reviewApproval(given, reads, config(), NOW, SCHEMA_APPROVALS)).toEqual({ allowed: true });
     expect(reads.count()).toBe(3);
   });
   test("is accepted while a reading is under way", async () => {
@@ -151,7 +155,7 @@ describe("an approval", () => {
       undefined,
       'plan "ptah-plan-2" stands now',
     ],
-    ["of a plan once dispatched", status({ plan: { ...standing, dispatched: true } }), undefined, "already under way"],
+    ["of a plan once dispatched", status({ plan: { ...standing, dispatched: true } }), undefined, "never runs again"],
     ["while an Apply is claimed", status({ activeOperation: claim }), undefined, "already under way"],
     ["while a record stands", status({ pendingObservation: record }), undefined, "is not settled"],
     [

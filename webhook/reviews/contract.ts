@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { annotation } from "../../crds/names.ts";
-import type { ReviewedObject } from "../review.ts";
 
 const version = v.optional(v.fallback(v.number(), 0), 0);
 const Stored = v.object({
@@ -9,6 +8,12 @@ const Stored = v.object({
     executionBinding: { controllerStateVersion: 0 },
   }),
 });
+interface StoredObject {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
 const Versioned = v.object({ version: v.number() });
 
 /**
@@ -16,9 +21,9 @@ const Versioned = v.object({ version: v.number() });
  * refused, never interpreted (lifecycle, rule 1).
  * @returns a sentence, or undefined
  */
-export function writtenByNewer(object: ReviewedObject | undefined, known: number): string | undefined {
+export function writtenByNewer(object: StoredObject | undefined, known: number): string | undefined {
   if (object === undefined) return undefined;
-  const stored = v.safeParse(Stored, { spec: object["spec"] ?? {}, status: object["status"] ?? {} });
+  const stored = v.safeParse(Stored, { spec: object.spec ?? {}, status: object.status ?? {} });
   const versions = stored.success
     ? [stored.output.spec.controllerStateVersion, stored.output.status.executionBinding.controllerStateVersion]
     : [];

@@ -2,7 +2,7 @@ import type { Job } from "../../workload/kubernetes.ts";
 import type { WebhookConfig } from "../config.ts";
 import type { Reads } from "../reads.ts";
 import { ALLOWED, deny, firstOf, type ReviewRequest, type Verdict } from "../review.ts";
-import { dispatchedProblem, owningSchema } from "./claim.ts";
+import { dispatchedProblem, owningSubject } from "./claim.ts";
 import { same, sameOrEmpty } from "./same.ts";
 
 /** Fences an operation's Job: who may create it and when, and that it stays what it was. */
@@ -14,15 +14,16 @@ export async function reviewJob(request: ReviewRequest, reads: Reads, config: We
   if (request.user.username !== config.manager) {
     return deny("Jobs with the operator's labels or owner are created by the operator alone; use other labels");
   }
-  const owner = owningSchema(request.object.metadata.ownerReferences);
-  if (owner === undefined) return deny("an operation's Job is owned by exactly one PtahSchema");
-  const schema = await reads.schema(request.namespace, owner.name);
-  if (schema === undefined || schema.metadata.uid !== owner.uid)
-    return deny("the PtahSchema that owns this Job does not exist", 404);
-  if (schema.status?.activeOperation?.jobUID !== undefined) {
-    return deny("the schema's active operation already has its Job; an operation creates one Job at most");
+  const owner = owningSubject(request.object.metadata.ownerReferences);
+  if (owner === undefined) return deny("an operation's Job is owned by exactly one PtahSchema or PtahMigration");
+  const { family } = owner;
+  const subject = await family.read(reads, request.namespace, owner.name);
+  if (subject === undefined || subject.metadata.uid !== owner.uid)
+    return deny(`the ${family.kind} that owns this Job does not exist`, 404);
+  if (subject.status?.activeOperation?.jobUID !== undefined) {
+    return deny(`the ${family.noun}'s active operation already has its Job; an operation creates one Job at most`);
   }
-  const wrong = dispatchedProblem(schema, jobOf(request), undefined, config.stateVersion);
+  const wrong = dispatchedProblem(family, subject, jobOf(request), undefined, config.stateVersion);
   return wrong === undefined ? ALLOWED : deny(wrong);
 }
 

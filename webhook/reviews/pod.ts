@@ -1,12 +1,12 @@
 import { annotation, label, RECORDED_GATE } from "../../crds/names.ts";
-import type { PtahSchema } from "../../crds/ptahschema.ts";
-import type { Custom, Job } from "../../kube/index.ts";
+import type { Job } from "../../kube/index.ts";
 import { podDifference } from "../../workload/compare.ts";
 import type { Pod, PodTemplate } from "../../workload/kubernetes.ts";
 import type { WebhookConfig } from "../config.ts";
 import type { Reads } from "../reads.ts";
 import { ALLOWED, deny, firstOf, type ReviewedObject, type ReviewRequest, type Verdict } from "../review.ts";
-import { dispatchedProblem, owningSchema } from "./claim.ts";
+import { dispatchedProblem, owningSubject } from "./claim.ts";
+import { FAMILIES, type Family, type Subject } from "./family.ts";
 import { same, sameOrEmpty } from "./same.ts";
 
 /**
@@ -36,37 +36,35 @@ async function reviewCreate(request: ReviewRequest, reads: Reads, config: Webhoo
   }
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner?.kind !== "Job") return deny("a Pod with the operator's labels is owned by its operation's Job");
-  const { job, schema } = await jobAndSchema(reads, request.namespace, owner.name, metadata.labels?.[label.schema]);
-  const wrong = firstOf([
-    () => (job?.metadata.uid === owner.uid ? undefined : "the Job that owns this Pod does not exist"),
-    () => (schema === undefined ? "this Job's name is reserved for operations and no PtahSchema owns it" : undefined),
-    () =>
-      job === undefined || schema === undefined
-        ? undefined
-        : dispatchedProblem(schema, job, schema.status?.activeOperation?.jobUID, config.stateVersion),
-    () => (job === undefined || schema === undefined ? undefined : templateProblem(request, job, schema)),
+  const named = namedBy(metadata.labels);
+  const [job, subject] = await Promise.all([
+    reads.job(request.namespace, owner.name),
+    named?.family.read(reads, request.namespace, named.name),
   ]);
+  if (job?.metadata.uid !== owner.uid) return deny("the Job that owns this Pod does not exist");
+  const of = owningSubject(job.metadata.ownerReferences);
+  if (named === undefined || subject === undefined || of?.uid !== subject.metadata.uid || of.family !== named.family) {
+    return deny("this Job's name is reserved for operations and no resource of the operator owns it");
+  }
+  const { family } = named;
+  const uid = subject.status?.activeOperation?.jobUID;
+  const wrong =
+    dispatchedProblem(family, subject, job, uid, config.stateVersion) ?? templateProblem(request, job, family, subject);
   return wrong === undefined ? ALLOWED : deny(wrong);
 }
 
-/** Job and schema at once: the label says which schema, the Job's owner proves it. */
-async function jobAndSchema(
-  reads: Reads,
-  namespace: string,
-  jobName: string,
-  schemaName: string | undefined,
-): Promise<{ readonly job?: Job; readonly schema?: Custom<PtahSchema> }> {
-  const [job, named] = await Promise.all([
-    reads.job(namespace, jobName),
-    schemaName === undefined ? undefined : reads.schema(namespace, schemaName),
-  ]);
-  const owner = owningSchema(job?.metadata.ownerReferences);
-  return { job, schema: owner !== undefined && named?.metadata.uid === owner.uid ? named : undefined };
+/** The resource that a Pod's labels name. It is read beside the Job, whose owner then proves it. */
+function namedBy(labels: Map): { readonly family: Family; readonly name: string } | undefined {
+  for (const family of FAMILIES) {
+    const name = labels?.[family.label];
+    if (name !== undefined) return { family, name };
+  }
+  return undefined;
 }
 
-function templateProblem({ object }: ReviewRequest, job: Job, schema: Custom<PtahSchema>): string | undefined {
-  const snapshot = schema.status?.activeOperation?.admissionSnapshot;
-  if (snapshot === undefined) return "the schema's active operation holds no admission snapshot";
+function templateProblem({ object }: ReviewRequest, job: Job, { noun }: Family, subject: Subject): string | undefined {
+  const snapshot = subject.status?.activeOperation?.admissionSnapshot;
+  if (snapshot === undefined) return `the ${noun}'s active operation holds no admission snapshot`;
   const template = job.spec.template as PodTemplate;
   if (template.metadata?.annotations?.[annotation.admissionSnapshotDigest] !== snapshot.digest) {
     return "this Job was built under another admission snapshot than its claim holds";
@@ -151,16 +149,17 @@ async function gateProblem(
 ): Promise<string | undefined> {
   const kept = gatesOf(before).filter((gate) => gate.name !== RECORDED_GATE);
   if (!sameOrEmpty(gatesOf(object), kept)) return "only the operator's own scheduling gate is removed";
-  const name = object.metadata.labels?.[label.schema];
-  const schema = name === undefined ? undefined : await reads.schema(namespace, name);
-  const claim = schema?.status?.activeOperation;
+  const named = namedBy(object.metadata.labels);
+  const subject = await named?.family.read(reads, namespace, named.name);
+  const noun = named?.family.noun ?? "resource";
+  const claim = subject?.status?.activeOperation;
   const job = object.metadata.ownerReferences?.find((owner) => owner.controller === true);
   if (claim?.type !== "Apply" || job === undefined || claim.jobName !== job.name || claim.jobUID !== job.uid) {
-    return "no Apply of this schema is dispatched with this Pod's Job";
+    return `no Apply of this ${noun} is dispatched with this Pod's Job`;
   }
   // Only the first Pod ever seen may start: a second one is evidence, not a second chance.
   if (claim.pods?.[0] === undefined || claim.pods[0].uid !== object.metadata.uid) {
-    return "this Pod is not the one the schema's active operation recorded first; only that one may start";
+    return `this Pod is not the one the ${noun}'s active operation recorded first; only that one may start`;
   }
   if (claim.dispatchNotAfter === undefined || Date.parse(claim.dispatchNotAfter) < now.getTime()) {
     return "the instant after which this Apply may not be started has passed";

@@ -3,7 +3,7 @@ import type { PatchOperation, ReviewRequest } from "../review.ts";
 import { pointer } from "../review.ts";
 import { same } from "./same.ts";
 
-/** Annotations that say who last wrote a schema's spec; kept only where distinct approvers are required. */
+/** Annotations that say who last wrote a resource's spec; kept only where distinct approvers are required. */
 export const WRITER_USERNAME = `${GROUP}/last-spec-writer-username`;
 export const WRITER_UID = `${GROUP}/last-spec-writer-uid`;
 

@@ -53,7 +53,7 @@ describe("creating an operation's Job", () => {
       claimed(),
       { ...job, metadata: { ...job.metadata, ownerReferences: [] } },
       manager,
-      "owned by exactly one PtahSchema",
+      "owned by exactly one PtahSchema or PtahMigration",
     ],
     ["of a schema that is gone", {}, job, manager, "does not exist"],
     [

@@ -1,22 +1,21 @@
-import { parsePtahSchema } from "../../crds/fields.ts";
-import { annotation, FINALIZER } from "../../crds/names.ts";
+import { annotation } from "../../crds/names.ts";
 import { MIRROR_MAX_BYTES } from "../../crds/status/mirror.ts";
 import type { WebhookConfig } from "../config.ts";
 import { ALLOWED, deny, firstOf, type ReviewedObject, type ReviewRequest, type Verdict } from "../review.ts";
 import { writtenByNewer } from "./contract.ts";
+import type { Family } from "./family.ts";
 import { same } from "./same.ts";
-import { specProblem } from "./schema-spec.ts";
 
-/** Judges a write of a PtahSchema's metadata and spec; its status is guarded by a policy of its own. */
-export function reviewSchema(request: ReviewRequest, config: WebhookConfig): Verdict {
+/** Judges a write of a resource's metadata and spec, of either family; its status is guarded by a policy of its own. */
+export function reviewSubject(request: ReviewRequest, config: WebhookConfig, family: Family): Verdict {
   if (request.user.username === config.manager) return ALLOWED;
   const wrong = firstOf([
     () => writtenByNewer(request.oldObject, config.stateVersion),
-    () => mirrorProblem(request),
-    () => finalizerProblem(request),
-    () => settledProblem(request),
+    () => mirrorProblem(request, family),
+    () => finalizerProblem(request, family),
+    () => settledProblem(request, family),
     () => alwaysProblem(request, config),
-    () => declaredProblem(request),
+    () => declaredProblem(request, family),
   ]);
   return wrong === undefined ? ALLOWED : deny(wrong);
 }
@@ -25,7 +24,7 @@ const annotationOf = (object: ReviewedObject | undefined, key: string): string |
   object?.metadata.annotations?.[key];
 
 /** On an existing object the mirror is the operator's; one that arrives with a create is a restore and stays. */
-function mirrorProblem({ object, oldObject }: ReviewRequest): string | undefined {
+function mirrorProblem({ object, oldObject }: ReviewRequest, { wayOut }: Family): string | undefined {
   const mirror = annotationOf(object, annotation.unsettledApply);
   if (oldObject === undefined) {
     if (mirror === undefined || Buffer.byteLength(mirror) <= MIRROR_MAX_BYTES) return undefined;
@@ -34,28 +33,32 @@ function mirrorProblem({ object, oldObject }: ReviewRequest): string | undefined
   if (mirror === annotationOf(oldObject, annotation.unsettledApply)) return undefined;
   return (
     `annotation ${annotation.unsettledApply} is changed by the operator alone; leave it as it is ` +
-    "(to end an unsettled Apply, use kubectl ptah settle)"
+    `(to end an unsettled Apply, use ${wayOut})`
   );
 }
 
 /** Without our finalizer a deletion would lose what is owed. */
-function finalizerProblem({ object, oldObject }: ReviewRequest): string | undefined {
-  const had = oldObject?.metadata.finalizers?.includes(FINALIZER) === true;
-  if (!had || object.metadata.finalizers?.includes(FINALIZER)) return undefined;
-  const status = statusOf(oldObject);
+function finalizerProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
+  const { finalizer, wayOut } = family;
+  const had = oldObject?.metadata.finalizers?.includes(finalizer) === true;
+  if (!had || object.metadata.finalizers?.includes(finalizer)) return undefined;
+  const status = statusOf(oldObject, family);
   const owes = status.claim !== undefined || status.record !== undefined;
   if (!owes && annotationOf(oldObject, annotation.unsettledApply) === undefined) return undefined;
-  return `finalizer ${FINALIZER} stays while an operation is under way or an Apply is not settled; see kubectl ptah settle`;
+  return `finalizer ${finalizer} stays while an operation is under way or an Apply is not settled; see ${wayOut}`;
 }
 
 /** The word that settles an Apply must name the one that is not settled. */
-function settledProblem({ object, oldObject }: ReviewRequest): string | undefined {
+function settledProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
   const word = annotationOf(object, annotation.settledApply);
   if (word === undefined || word === annotationOf(oldObject, annotation.settledApply)) return undefined;
-  const standing = [statusOf(oldObject).record, mirrorOperation(object)].filter((id) => id !== undefined);
+  if (family.settlesOnlyDeleting && object.metadata.deletionTimestamp === undefined) {
+    return `${annotation.settledApply} counts only while a ${family.noun} is being deleted; leave it out and use ${family.wayOut}`;
+  }
+  const standing = [statusOf(oldObject, family).record, mirrorOperation(object)].filter((id) => id !== undefined);
   if (standing.includes(word)) return undefined;
-  if (standing.length === 0) return "no Apply of this schema is unsettled, so there is nothing to settle";
-  return `${annotation.settledApply} names another Apply than the unsettled one; its operation id is in status.pendingObservation`;
+  if (standing.length === 0) return `no Apply of this ${family.noun} is unsettled, so there is nothing to settle`;
+  return `${annotation.settledApply} names another Apply than the unsettled one; its operation id is in status.${family.recordField}`;
 }
 
 /** `apply: Always` is a standing approval, so entering it is reserved; keeping and leaving it is not. */
@@ -66,10 +69,9 @@ function alwaysProblem({ object, oldObject, user }: ReviewRequest, config: Webho
 }
 
 /** Only a spec that is new or changed is judged: an object stored under older rules stays usable. */
-function declaredProblem({ object, oldObject }: ReviewRequest): string | undefined {
+function declaredProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
   if (oldObject !== undefined && same(object["spec"], oldObject["spec"])) return undefined;
-  const parsed = parsePtahSchema(object);
-  return parsed.ok ? specProblem(parsed.value.spec) : parsed.message;
+  return family.declaredProblem(object);
 }
 
 function applyOf(object: ReviewedObject | undefined): unknown {
@@ -77,14 +79,18 @@ function applyOf(object: ReviewedObject | undefined): unknown {
   return spec?.policy?.apply;
 }
 
-function statusOf(object: ReviewedObject | undefined): { readonly claim?: string; readonly record?: string } {
-  const status = object?.["status"] as
-    | {
-        readonly activeOperation?: { readonly id?: string };
-        readonly pendingObservation?: { readonly operationID?: string };
-      }
-    | undefined;
-  return { claim: status?.activeOperation?.id, record: status?.pendingObservation?.operationID };
+type RawStatus =
+  | ({ readonly activeOperation?: { readonly id?: string } } & {
+      readonly [record in Family["recordField"]]?: { readonly operationID?: string };
+    })
+  | undefined;
+
+function statusOf(
+  object: ReviewedObject | undefined,
+  { recordField }: Family,
+): { readonly claim?: string; readonly record?: string } {
+  const status = object?.["status"] as RawStatus;
+  return { claim: status?.activeOperation?.id, record: status?.[recordField]?.operationID };
 }
 
 function mirrorOperation(object: ReviewedObject): string | undefined {

@@ -2,9 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { annotation, FINALIZER } from "../../crds/names.ts";
 import type { PatchOperation, ReviewedObject, Verdict } from "../review.ts";
 import { ANN, config, manager, request, schemaObject } from "../testing.ts";
-import { reviewSchema } from "./schema.ts";
-import { stampSchema } from "./schema-stamp.ts";
+import { SCHEMA } from "./family.ts";
 import { WRITER_UID, WRITER_USERNAME } from "./spec-writer.ts";
+import { reviewSubject } from "./subject.ts";
+import { stampSubject } from "./subject-stamp.ts";
 
 const message = (verdict: Verdict): string => (verdict.allowed ? "allowed" : verdict.message);
 const patchOf = (verdict: Verdict): readonly PatchOperation[] => (verdict.allowed ? (verdict.patch ?? []) : []);
@@ -29,9 +30,11 @@ describe("what admission adds", () => {
   test("our finalizer, where a mirror comes with a create or an update", () => {
     const mirrored = object({ [annotation.unsettledApply]: MIRROR });
     const finalizer = { op: "add", path: "/metadata/finalizers", value: [FINALIZER] };
-    expect(patchOf(stampSchema(request({ object: mirrored }), config()))).toContainEqual(finalizer as PatchOperation);
+    expect(patchOf(stampSubject(request({ object: mirrored }), config(), SCHEMA))).toContainEqual(
+      finalizer as PatchOperation,
+    );
     const others = object({ [annotation.unsettledApply]: MIRROR }, { metadata: { finalizers: ["x/y"] } });
-    expect(patchOf(stampSchema(request({ object: others, oldObject: others }), config()))).toContainEqual({
+    expect(patchOf(stampSubject(request({ object: others, oldObject: others }), config(), SCHEMA))).toContainEqual({
       op: "add",
       path: "/metadata/finalizers/-",
       value: FINALIZER,
@@ -43,12 +46,12 @@ describe("what admission adds", () => {
       object({}),
       object({ [annotation.unsettledApply]: MIRROR }, { metadata: { deletionTimestamp: "x" } }),
     ]) {
-      expect(patchOf(stampSchema(request({ object: given }), config()))).toEqual([]);
+      expect(patchOf(stampSubject(request({ object: given }), config(), SCHEMA))).toEqual([]);
     }
   });
   test("who settled, where the word is new, whatever name the client sent", () => {
     const said = object({ [annotation.settledApply]: ID, [annotation.settledApplyBy]: '{"username":"eve"}' });
-    const [operation] = patchOf(stampSchema(request({ object: said, oldObject: object({}) }), config()));
+    const [operation] = patchOf(stampSubject(request({ object: said, oldObject: object({}) }), config(), SCHEMA));
     expect(operation?.path).toBe("/metadata/annotations/operator.ptah.run~1settled-apply-by");
     expect(JSON.parse(String(operation?.value))).toEqual({
       username: "ann",
@@ -59,21 +62,23 @@ describe("what admission adds", () => {
   test("the stored name again, where the word stood already", () => {
     const stored = object({ [annotation.settledApply]: ID, [annotation.settledApplyBy]: "ann" });
     const forged = object({ [annotation.settledApply]: ID, [annotation.settledApplyBy]: "eve" });
-    expect(patchOf(stampSchema(request({ object: forged, oldObject: stored, user: bob }), config()))).toEqual([
+    expect(patchOf(stampSubject(request({ object: forged, oldObject: stored, user: bob }), config(), SCHEMA))).toEqual([
       { op: "add", path: "/metadata/annotations/operator.ptah.run~1settled-apply-by", value: "ann" },
     ]);
-    expect(patchOf(stampSchema(request({ object: stored, oldObject: stored, user: bob }), config()))).toEqual([]);
+    expect(patchOf(stampSubject(request({ object: stored, oldObject: stored, user: bob }), config(), SCHEMA))).toEqual(
+      [],
+    );
   });
   test("no name without a word", () => {
     const alone = object({ [annotation.settledApplyBy]: "eve" });
-    expect(patchOf(stampSchema(request({ object: alone }), config()))).toEqual([
+    expect(patchOf(stampSubject(request({ object: alone }), config(), SCHEMA))).toEqual([
       { op: "remove", path: "/metadata/annotations/operator.ptah.run~1settled-apply-by" },
     ]);
   });
   test("the writer of the spec, only where approvers must be distinct", () => {
     const settings = config({ requireDistinctApprover: true });
-    expect(patchOf(stampSchema(request({ object: object(undefined) }), config()))).toEqual([]);
-    expect(patchOf(stampSchema(request({ object: object(undefined) }), settings))).toEqual([
+    expect(patchOf(stampSubject(request({ object: object(undefined) }), config(), SCHEMA))).toEqual([]);
+    expect(patchOf(stampSubject(request({ object: object(undefined) }), settings, SCHEMA))).toEqual([
       { op: "add", path: "/metadata/annotations", value: {} },
       { op: "add", path: "/metadata/annotations/operator.ptah.run~1last-spec-writer-username", value: "ann" },
       { op: "add", path: "/metadata/annotations/operator.ptah.run~1last-spec-writer-uid", value: "u-ann" },
@@ -81,13 +86,13 @@ describe("what admission adds", () => {
     const stored = object({ [WRITER_USERNAME]: "ann", [WRITER_UID]: "u-ann" });
     const forged = object({ [WRITER_USERNAME]: "bob", [WRITER_UID]: "u-bob" });
     expect(
-      patchOf(stampSchema(request({ object: forged, oldObject: stored, user: bob }), settings)).map(
+      patchOf(stampSubject(request({ object: forged, oldObject: stored, user: bob }), settings, SCHEMA)).map(
         ({ value }) => value,
       ),
     ).toEqual(["ann", "u-ann"]);
     const edited = object({ [WRITER_USERNAME]: "ann", [WRITER_UID]: "u-ann" }, { spec: { suspend: true } });
     expect(
-      patchOf(stampSchema(request({ object: edited, oldObject: stored, user: bob }), settings)).map(
+      patchOf(stampSubject(request({ object: edited, oldObject: stored, user: bob }), settings, SCHEMA)).map(
         ({ value }) => value,
       ),
     ).toEqual(["bob", "u-bob"]);
@@ -208,7 +213,7 @@ describe("a write of a PtahSchema", () => {
   ];
   for (const [name, given, before, expected] of table) {
     test(`${name}: ${expected}`, () => {
-      const verdict = reviewSchema(request({ object: given, oldObject: before }), config());
+      const verdict = reviewSubject(request({ object: given, oldObject: before }), config(), SCHEMA);
       expect(message(verdict)).toContain(expected);
       expect(message(verdict)).not.toContain("hunter2");
     });
@@ -217,7 +222,7 @@ describe("a write of a PtahSchema", () => {
   test("may enter apply: Always only by a listed group, and may keep and leave it", () => {
     const auto = object({}, { spec: always });
     const verdict = (given: ReviewedObject, before: ReviewedObject | undefined, user: typeof bob) =>
-      reviewSchema(request({ object: given, oldObject: before, user }), config()).allowed;
+      reviewSubject(request({ object: given, oldObject: before, user }), config(), SCHEMA).allowed;
     expect(verdict(auto, undefined, ANN)).toBe(true);
     expect(verdict(auto, undefined, bob)).toBe(false);
     expect(verdict(auto, object({}), bob)).toBe(false);
@@ -225,7 +230,9 @@ describe("a write of a PtahSchema", () => {
     expect(verdict(object({}), auto, bob)).toBe(true);
   });
   test("by the manager is its own business", () => {
-    expect(reviewSchema(request({ object: object({}), oldObject: mirrored, user: manager }), config())).toEqual({
+    expect(
+      reviewSubject(request({ object: object({}), oldObject: mirrored, user: manager }), config(), SCHEMA),
+    ).toEqual({
       allowed: true,
     });
   });
