@@ -20,6 +20,7 @@ export interface RevisionReport {
   readonly state: string;
   readonly applied: number;
   readonly total: number;
+  readonly checksum?: string;
   readonly applied_at?: string;
   readonly execution_millis?: number;
 }
@@ -107,6 +108,7 @@ function revisionReport(row: Revision): RevisionReport {
     state: known || !isDirty(row) ? row.state : "failed",
     applied: row.applied,
     total: row.total,
+    ...(row.checksum === "" ? {} : { checksum: row.checksum.slice(0, MAX_CHECKSUM_CHARS) }),
     ...(row.appliedAt === undefined ? {} : { applied_at: row.appliedAt }),
     ...(row.executionMillis === undefined ? {} : { execution_millis: row.executionMillis }),
   };
