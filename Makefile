@@ -58,9 +58,9 @@ cluster-status: setup
 lab: setup build
 	@$(BUN) e2e/lab/main.ts
 
-## lab-database     a PostgreSQL server in the lab (NAMESPACE=shop NAME=storefront MAJOR=15|17)
+## lab-database     a server in the lab (NAMESPACE=shop NAME=storefront ENGINE=postgresql|mariadb|mysql MAJOR=15|17)
 lab-database: setup
-	@$(BUN) e2e/lab/postgres.ts $(or $(NAMESPACE),default) $(or $(NAME),postgres) $(or $(MAJOR),15)
+	@$(BUN) e2e/lab/start-database.ts "$(or $(NAMESPACE),default)" "$(NAME)" "$(or $(ENGINE),postgresql)" "$(or $(MAJOR),15)"
 
 ## e2e              scenarios on a real cluster with real databases
 e2e: setup build

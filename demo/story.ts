@@ -135,7 +135,7 @@ export function story(lab: Lab, database: Database): Step[] {
 }
 
 async function tables(database: Database): Promise<string> {
-  const rows = await database.psql(
+  const rows = await database.sql(
     "select relname from pg_class where relkind='r' and relnamespace='public'::regnamespace",
   );
   return rows.trim();

@@ -5,6 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { serverVersions } from "./cluster/open.ts";
 import { repositoryRoot } from "./cluster/paths.ts";
 import { ensureCluster, removeCluster } from "./lab/cluster.ts";
 import { installOperator } from "./lab/install.ts";
@@ -57,7 +58,9 @@ async function main(): Promise<number> {
   await ensureCluster();
   await installOperator(await openLab());
   const failed = [...(await runAll(scenarioFiles(""), SIDE_BY_SIDE)), ...(await runAll(scenarioFiles("alone"), 1))];
+  const versions = Object.values(serverVersions()).join(", ");
   if (process.env["KEEP"] !== "1") await removeCluster();
+  process.stdout.write(`\ndatabase servers: ${versions}`);
   process.stdout.write(failed.length === 0 ? "\ne2e: every scenario held\n" : `\ne2e: failed: ${failed.join(", ")}\n`);
   return failed.length === 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@ import { buildImages } from "./images/build.ts";
 import { IMAGES, type ImageName } from "./images/catalog.ts";
 import { canRunKind, createKindProvider } from "./kind/provider.ts";
 import { createNativeProvider } from "./native/provider.ts";
-import { cacheDir, clusterDir, imagesFile } from "./paths.ts";
+import { cacheDir, clusterDir, imagesFile, versionsFile } from "./paths.ts";
 import type { Progress } from "./progress.ts";
 import type { ClusterProvider } from "./provider.ts";
 
@@ -38,10 +38,13 @@ async function detect(): Promise<"native" | "kind"> {
   return (await canRunKind()) ? "kind" : "native";
 }
 
-/** Image references by digest, as scenarios, the demo and the benches use them. */
+/** A word per image: its reference by digest, as scenarios, the demo and the benches use it; or the server in it. */
 export type ImageReferences = Partial<Record<ImageName, string>>;
 
-/** Builds the named images (all by default), loads them into the running cluster, and notes them in images.json. */
+/**
+ * Builds the named images (all by default), loads them into the running cluster, and notes them in images.json and, where
+ * they have a server in them, its version in versions.json.
+ */
 export async function provideImages(
   cluster: ClusterProvider,
   progress: Progress,
@@ -49,11 +52,27 @@ export async function provideImages(
 ): Promise<ImageReferences> {
   const built = await buildImages(names, { cacheDir: cacheDir(), progress });
   await cluster.loadImages([...built.values()]);
-  const file = imagesFile(clusterDir(false));
-  const references = { ...readReferences(file) };
-  for (const [name, { reference }] of built) references[name] = reference;
-  writeFileSync(file, `${JSON.stringify(references, null, 2)}\n`);
-  return references;
+  const directory = clusterDir(false);
+  note(
+    versionsFile(directory),
+    [...built].flatMap(([name, { contents }]) => (contents ? [[name, contents]] : [])),
+  );
+  return note(
+    imagesFile(directory),
+    [...built].map(([name, { reference }]) => [name, reference]),
+  );
+}
+
+/** Adds to what a file of this form says already. */
+function note(file: string, words: readonly [ImageName, string][]): ImageReferences {
+  const all: ImageReferences = { ...readReferences(file), ...Object.fromEntries(words) };
+  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
+  return all;
+}
+
+/** The servers in the images that `provideImages` loaded, each with its package, version and release. */
+export function serverVersions(): ImageReferences {
+  return readReferences(versionsFile(clusterDir(false)));
 }
 
 /** What `provideImages` noted last. @throws Error when no image was loaded yet. */

@@ -23,3 +23,8 @@ export function clusterDir(apiOnly: boolean, env: NodeJS.ProcessEnv = process.en
 export function imagesFile(stateDir: string): string {
   return join(stateDir, "images.json");
 }
+
+/** The file that names the server in every loaded image, with its version. */
+export function versionsFile(stateDir: string): string {
+  return join(stateDir, "versions.json");
+}

@@ -1,17 +1,27 @@
 /**
  * Shows on the running cluster that what scenarios rest on holds: Pods start from images pinned by digest, their logs
- * are read, names of Services resolve and lead to their Pods, a Pod reaches the API server, and a server of each
- * PostgreSQL major runs as a sidecar under restricted settings.
+ * are read, names of Services resolve and lead to their Pods, a Pod reaches the API server, every database server is found
+ * and used by its Service's name, and one of each PostgreSQL major runs as a sidecar under restricted settings.
  */
+import { databaseObjects, ENGINES, type EngineName, RESTRICTED } from "./database-pod.ts";
 import { applyObjects, type KubectlTarget, kubectl, kubectlJson } from "./kubectl.ts";
 import { LIMITS } from "./limits.ts";
 import type { ImageReferences } from "./open.ts";
-import { postgresObjects, RESTRICTED } from "./postgres.ts";
 import type { Progress } from "./progress.ts";
 import { waitFor } from "./wait.ts";
 
 const NAMESPACE = "cluster-selfcheck";
 const PASSWORD = "selfcheck";
+
+/** Each server's image, its engine, and what its version must have in it. */
+const SERVERS = [
+  ["postgres15", "postgresql", "PostgreSQL 15."],
+  ["postgres17", "postgresql", "PostgreSQL 17."],
+  ["mariadb", "mariadb", "-MariaDB"],
+  ["mysql", "mysql", "."],
+] as const;
+
+type ServerName = (typeof SERVERS)[number][0];
 
 interface Check {
   target: KubectlTarget;
@@ -45,8 +55,12 @@ export async function selfCheck(check: Check): Promise<void> {
   );
   await progress.step("a Job pinned by digest completes, and its log is read", () => digestJob(check));
   await progress.step("a Pod reaches the API server and resolves its name", () => apiJob(check));
+  for (const [name, engine, version] of SERVERS) {
+    await progress.step(`${name}: a client finds the server by its Service's name`, () =>
+      serviceByName(check, name, engine, version),
+    );
+  }
   for (const name of ["postgres15", "postgres17"] as const) {
-    await progress.step(`${name}: a client finds the server by its Service's name`, () => serviceByName(check, name));
     await progress.step(`${name}: a scratch server runs as a restricted sidecar`, () => sidecar(check, name));
   }
   await kubectl(target, ["delete", "namespace", NAMESPACE, "--wait=false"]);
@@ -73,26 +87,22 @@ async function apiJob(check: Check): Promise<void> {
   expectText(log, "Address: 10.96.0.1");
 }
 
-async function serviceByName(check: Check, image: "postgres15" | "postgres17"): Promise<void> {
-  const { target } = check;
+async function serviceByName(check: Check, image: ServerName, engine: EngineName, version: string): Promise<void> {
+  const { client, clientPassword } = ENGINES[engine];
   const server = {
     namespace: NAMESPACE,
     name: image,
+    engine,
     image: imageOf(check, image),
     password: PASSWORD,
     database: "app",
   };
-  await applyObjects(target, postgresObjects(server));
-  await kubectl(target, ["rollout", "status", `deployment/${image}`, "-n", NAMESPACE, "--timeout=60s"], {
-    timeoutMs: LIMITS.nodeReadyMs,
-  });
-  const host = `${image}.${NAMESPACE}.svc`;
-  // The proxy learns of a ready server a moment after the Deployment does.
-  const reach = `for i in $(seq 50); do pg_isready -q -h ${host} && break; sleep 0.1; done`;
-  const ask = `psql 'host=${host} user=postgres dbname=app' -Atc "select 'major ' || current_setting('server_version_num')::int / 10000"`;
-  const command = ["sh", "-c", `${reach}; ${ask}`];
-  const client = { image: server.image, command, env: [{ name: "PGPASSWORD", value: PASSWORD }] };
-  expectText(await runJob(check, `${image}-client`, podWith(client)), `major ${image.slice(-2)}`);
+  await applyObjects(check.target, databaseObjects(server));
+  // Until the server answers and the proxy knows of it.
+  const ask = client(server.database, `${image}.${NAMESPACE}.svc`).join(" ");
+  const script = `for i in $(seq 300); do echo 'select version();' | ${ask} && exit 0; sleep 0.2; done; exit 1`;
+  const pod = { image: server.image, command: ["sh", "-c", script], env: [{ name: clientPassword, value: PASSWORD }] };
+  expectText(await runJob(check, `${image}-client`, podWith(pod)), version);
 }
 
 /** The shape of a planning Pod: the server beside the one who asks it, sharing only a memory volume. */

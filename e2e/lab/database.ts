@@ -1,25 +1,52 @@
 import { randomBytes } from "node:crypto";
+import {
+  DATABASE_CONTAINER,
+  type DatabaseServer,
+  databaseObjects,
+  databaseUrl,
+  ENGINES,
+  type EngineName,
+  type PostgresMajor,
+  secretObject,
+  serverImage,
+  urlSecretName,
+} from "../cluster/database-pod.ts";
 import { waitFor } from "../cluster/wait.ts";
 import { LAB_LIMITS, type Lab } from "./lab.ts";
 
-export type PostgresMajor = 15 | 17;
+export { secretObject } from "../cluster/database-pod.ts";
 
-/** A real PostgreSQL server as a Pod behind a Service, with its connection URL in a Secret. */
+/** One database of a real server that runs as a Pod behind a Service, with its connection URL in a Secret. */
 export interface Database {
   readonly namespace: string;
+  /** Of the server's Pod and Service. */
   readonly name: string;
-  readonly major: PostgresMajor;
+  readonly engine: EngineName;
+  readonly database: string;
   readonly password: string;
   /** Name of the Secret whose key `url` holds the connection URL. */
   readonly secret: string;
   readonly url: string;
-  /** Runs SQL on the server itself, as its superuser; returns unaligned rows. @throws on an SQL error. */
-  psql(sql: string): Promise<string>;
+  /** Runs SQL in the server's own Pod, with every right; returns rows alone, unaligned. @throws on an SQL error. */
+  sql(sql: string): Promise<string>;
+  /** What the server itself wrote of the statements that it was sent. */
+  statementLog(): Promise<string>;
+  /** Ends the server in an orderly way; nobody reaches it until `start`. Its data stays. */
+  stop(): Promise<void>;
+  /** Ends every process of the server at once, as a lost machine would; nobody reaches it until `start`. Its data stays. */
+  kill(): Promise<void>;
+  /** Lets the server run again, and waits until it answers. */
+  start(): Promise<void>;
+  /** Keeps a copy of the server's data as it is now; what it returns puts the copy back. The server is down meanwhile. */
+  backup(): Promise<() => Promise<void>>;
 }
 
 export interface DatabaseOptions {
   readonly namespace: string;
   readonly name?: string;
+  /** PostgreSQL unless said otherwise. */
+  readonly engine?: EngineName;
+  /** Of PostgreSQL. */
   readonly major?: PostgresMajor;
   /** Server options, e.g. `["-c", "log_statement=all"]`. */
   readonly options?: readonly string[];
@@ -27,128 +54,97 @@ export interface DatabaseOptions {
   readonly tlsSecret?: string;
   /** Parameters put behind the URL's question mark. */
   readonly parameters?: string;
+  readonly storage?: "disk" | "memory";
 }
 
 const DATABASE = "app";
 
 /** Starts a server and waits until it answers. */
 export async function startDatabase(lab: Lab, options: DatabaseOptions): Promise<Database> {
-  const name = options.name ?? "postgres";
-  const major = options.major ?? 15;
-  const password = randomBytes(12).toString("hex");
-  const secret = `${name}-url`;
-  const parameters = options.parameters ?? "sslmode=disable";
-  const url = `postgres://postgres:${password}@${name}.${options.namespace}.svc:5432/${DATABASE}?${parameters}`;
-  await lab.apply(
-    secretObject(options.namespace, secret, url),
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name, namespace: options.namespace },
-      spec: { selector: { app: name }, ports: [{ port: 5432, targetPort: 5432 }] },
-    },
-    databasePod(lab, { name, major, password, ...options }),
-  );
-  const database: Database = {
-    namespace: options.namespace,
-    name,
-    major,
-    password,
-    secret,
-    url,
-    psql: (sql) => runSql(lab, options.namespace, name, DATABASE, sql),
-  };
-  await waitFor(
-    `PostgreSQL ${major} in ${options.namespace}`,
-    async () => (await database.psql("select 1")).trim() === "1",
-    {
-      timeoutMs: LAB_LIMITS.databaseMs,
-      pollMs: LAB_LIMITS.pollMs,
-    },
-  );
+  const { engine = "postgresql", major, ...rest } = options;
+  const name = options.name ?? (engine === "postgresql" ? "postgres" : engine);
+  const imageName = serverImage(engine, major);
+  const image = lab.images[imageName];
+  if (image === undefined) throw new Error(`the image ${imageName} is not loaded: run "e2e/cluster/main.ts images"`);
+  const server = { ...rest, name, engine, image, password: randomBytes(12).toString("hex"), database: DATABASE };
+  await lab.apply(...databaseObjects(server));
+  const database = databaseOf(lab, server, urlSecretName(name));
+  await untilItAnswers(database);
   return database;
 }
 
-/** Another database of the same server, with its URL in a Secret of its own: many schemas share one Pod. */
-export async function addDatabase(lab: Lab, server: Database, database: string): Promise<Database> {
-  await server.psql(`create database "${database}"`);
-  const secret = `${database.replaceAll("_", "-")}-url`;
-  const url = server.url.replace(`/${DATABASE}?`, `/${database}?`);
-  await lab.apply(secretObject(server.namespace, secret, url));
-  return { ...server, secret, url, psql: (sql) => runSql(lab, server.namespace, server.name, database, sql) };
+/** Another database of the same server, with its URL in a Secret of its own: many resources share one Pod. */
+export async function addDatabase(lab: Lab, server: Database, name: string): Promise<Database> {
+  await server.sql(`create database ${ENGINES[server.engine].quoteName(name)}`);
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  const secret = urlSecretName(name.replaceAll("_", "-"));
+  await lab.apply(secretObject(server.namespace, secret, url.href));
+  return {
+    ...server,
+    database: name,
+    secret,
+    url: url.href,
+    sql: (sql) => runSql(lab, { ...server, database: name }, sql),
+  };
 }
 
-/** A Secret whose key `url` holds a connection URL. */
-export function secretObject(namespace: string, name: string, url: string): object {
-  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, stringData: { url } };
-}
-
-function runSql(lab: Lab, namespace: string, pod: string, database: string, sql: string): Promise<string> {
-  const psql = [
-    "psql",
-    "-h",
-    "/data/run",
-    "-U",
-    "postgres",
-    "-d",
+function databaseOf(lab: Lab, server: DatabaseServer, secret: string): Database {
+  const { namespace, name, engine, password, database } = server;
+  const inPod = (...command: string[]) =>
+    lab.must(["exec", "-n", namespace, name, "-c", DATABASE_CONTAINER, "--", ...command], {
+      timeoutMs: LAB_LIMITS.databaseMs,
+    });
+  const log = ENGINES[engine].statementLog;
+  const self: Database = {
+    namespace,
+    name,
+    engine,
     database,
-    "-v",
-    "ON_ERROR_STOP=1",
-    "-XAtq",
-    "-f",
-    "-",
-  ];
-  return lab.must(["exec", "-i", "-n", namespace, pod, "--", ...psql], {
+    password,
+    secret,
+    url: databaseUrl(server),
+    sql: (sql) => runSql(lab, self, sql),
+    statementLog: () =>
+      log === undefined ? lab.must(["logs", "-n", namespace, name, "-c", DATABASE_CONTAINER]) : inPod("cat", log),
+    stop: async () => {
+      await inPod("server-keeper", "stop");
+    },
+    kill: async () => {
+      await inPod("server-keeper", "kill");
+    },
+    start: async () => {
+      await inPod("server-keeper", "start");
+      await untilItAnswers(self);
+    },
+    backup: async () => {
+      const copy = `/data/backup-${randomBytes(4).toString("hex")}`;
+      const whileDown = async (command: string) => {
+        await self.stop();
+        await inPod("sh", "-c", command);
+        await self.start();
+      };
+      await whileDown(`cp -a /data/server ${copy}`);
+      return () => whileDown(`rm -rf /data/server && cp -a ${copy} /data/server`);
+    },
+  };
+  return self;
+}
+
+async function untilItAnswers(database: Database): Promise<void> {
+  await waitFor(
+    `${ENGINES[database.engine].label} in ${database.namespace}`,
+    async () => (await database.sql("select 1")).trim() === "1",
+    { timeoutMs: LAB_LIMITS.databaseMs, pollMs: LAB_LIMITS.pollMs },
+  );
+}
+
+type Where = Pick<Database, "namespace" | "name" | "engine" | "database">;
+
+function runSql(lab: Lab, { namespace, name, engine, database }: Where, sql: string): Promise<string> {
+  const client = ENGINES[engine].client(database);
+  return lab.must(["exec", "-i", "-n", namespace, name, "-c", DATABASE_CONTAINER, "--", ...client], {
     input: sql,
     timeoutMs: LAB_LIMITS.databaseMs,
   });
-}
-
-function databasePod(
-  lab: Lab,
-  options: DatabaseOptions & { name: string; major: PostgresMajor; password: string },
-): object {
-  const uid = 999;
-  const tls = options.tlsSecret === undefined ? [] : [{ name: "tls", secret: { secretName: options.tlsSecret } }];
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: options.name, namespace: options.namespace, labels: { app: options.name } },
-    spec: {
-      automountServiceAccountToken: false,
-      securityContext: {
-        runAsUser: uid,
-        runAsGroup: uid,
-        fsGroup: uid,
-        runAsNonRoot: true,
-        seccompProfile: { type: "RuntimeDefault" },
-      },
-      containers: [
-        {
-          name: "postgres",
-          image: lab.images[`postgres${options.major}`],
-          imagePullPolicy: "IfNotPresent",
-          args: ["serve", "-c", "fsync=off", ...(options.options ?? [])],
-          env: [
-            { name: "PGDATA", value: "/data/pgdata" },
-            { name: "POSTGRES_PASSWORD", value: options.password },
-            { name: "POSTGRES_DB", value: DATABASE },
-            ...(options.tlsSecret === undefined
-              ? []
-              : [
-                  { name: "POSTGRES_TLS_CERT", value: "/tls/tls.crt" },
-                  { name: "POSTGRES_TLS_KEY", value: "/tls/tls.key" },
-                ]),
-          ],
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
-          volumeMounts: [
-            { name: "data", mountPath: "/data" },
-            { name: "tmp", mountPath: "/tmp" },
-            ...(options.tlsSecret === undefined ? [] : [{ name: "tls", mountPath: "/tls", readOnly: true }]),
-          ],
-        },
-      ],
-      volumes: [{ name: "data", emptyDir: {} }, { name: "tmp", emptyDir: {} }, ...tls],
-    },
-  };
 }

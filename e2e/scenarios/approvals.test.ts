@@ -58,7 +58,7 @@ async function expectVoid(approval: string): Promise<void> {
   expect(conditionOf(object, "Consumed")).toBeUndefined();
 }
 
-const ranOn = (name: string) => statementsOn(lab, server, /CREATE TABLE|ALTER TABLE|DROP/i, name);
+const ranOn = (name: string) => statementsOn(server, /CREATE TABLE|ALTER TABLE|DROP/i, name);
 
 beforeAll(async () => {
   lab = await openLab();
@@ -66,7 +66,7 @@ beforeAll(async () => {
   server = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
   for (const name of ["edited", "deleted"]) await addDatabase(lab, server, name);
   drifted = await addDatabase(lab, server, "drifted_by_hand");
-  await drifted.psql(A["orders.sql"]);
+  await drifted.sql(A["orders.sql"]);
   await declare("edited", A);
   await declare("deleted", A);
   await declare("drifted-by-hand", B);
@@ -119,7 +119,7 @@ test("a deleted plan object is rebuilt under another identity, and its approval 
 
 test("a table changed by hand between plan and Apply makes the plan stale: the executor refuses before its first statement", async () => {
   const before = await waitForPhase(lab, at("drifted-by-hand"), "AwaitingApproval");
-  await drifted.psql("alter table orders add column by_hand int");
+  await drifted.sql("alter table orders add column by_hand int");
   await approve(lab, at("drifted-by-hand"), "drifted-a");
   const blocked = await waitForCondition(lab, at("drifted-by-hand"), {
     type: "Ready",

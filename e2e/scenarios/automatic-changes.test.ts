@@ -41,11 +41,11 @@ beforeAll(async () => {
 test("a plan that nothing speaks against runs without a person, once", async () => {
   await waitForPhase(lab, at, "InSync");
   expect(await lab.list("ptahschemaapproval", NAMESPACE)).toEqual([]);
-  expect(await statementsOn(lab, database, /CREATE TABLE/i)).toHaveLength(1);
+  expect(await statementsOn(database, /CREATE TABLE/i)).toHaveLength(1);
 });
 
 test("drift is found by a read that somebody asked for, and put right", async () => {
-  await database.psql("drop table orders");
+  await database.sql("drop table orders");
   await lab.must([
     "annotate",
     "ptahschema",
@@ -59,15 +59,15 @@ test("drift is found by a read that somebody asked for, and put right", async ()
     at,
     "the table back and proved",
     async (s) =>
-      s.status.phase === "InSync" && (await database.psql("select to_regclass('orders') is not null")).trim() === "t",
+      s.status.phase === "InSync" && (await database.sql("select to_regclass('orders') is not null")).trim() === "t",
   );
-  expect(await statementsOn(lab, database, /CREATE TABLE "public"/i)).toHaveLength(2);
+  expect(await statementsOn(database, /CREATE TABLE "public"/i)).toHaveLength(2);
 });
 
 test("who may do what still waits for a person", async () => {
-  await database.psql("create role reader");
+  await database.sql("create role reader");
   await declare({ "orders.sql": `${FILES["orders.sql"]} GRANT SELECT ON orders TO reader;` });
   const waiting = await waitForPhase(lab, at, "AwaitingApproval");
   expect(waiting.status.plan.privilegeChanges).not.toEqual([]);
-  expect(await statementsOn(lab, database, /GRANT/i)).toEqual([]);
+  expect(await statementsOn(database, /GRANT/i)).toEqual([]);
 });

@@ -27,7 +27,7 @@ test("NOT NULL over NULLs is rolled back whole, said by name, never run again, a
   const lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   const database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
-  await database.psql(BEFORE);
+  await database.sql(BEFORE);
   await declareSchema(lab, onDatabase(database, at.name, STRICT));
   const first = await approve(lab, at, "first");
 
@@ -44,15 +44,13 @@ test("NOT NULL over NULLs is rolled back whole, said by name, never run again, a
   const reused = await lab.kubectl(["create", "-f", "-"], { input: JSON.stringify(approvalObject(first, "reused")) });
   expect(reused.code).not.toBe(0);
   const left = "select to_regclass('audit') is null, (select count(*) from orders)";
-  expect((await database.psql(left)).trim()).toBe("t|2");
-  const tried = await statementsOn(lab, database, /SET NOT NULL/i);
+  expect((await database.sql(left)).trim()).toBe("t|2");
+  const tried = await statementsOn(database, /SET NOT NULL/i);
   expect(tried).toHaveLength(1);
 
-  await database.psql("update orders set note = '' where note is null");
+  await database.sql("update orders set note = '' where note is null");
   await approve(lab, at, "second");
   await waitForPhase(lab, at, "InSync");
-  expect(await statementsOn(lab, database, /SET NOT NULL/i)).toHaveLength(2);
-  expect((await database.psql("select to_regclass('audit') is null, (select count(*) from orders)")).trim()).toBe(
-    "f|2",
-  );
+  expect(await statementsOn(database, /SET NOT NULL/i)).toHaveLength(2);
+  expect((await database.sql("select to_regclass('audit') is null, (select count(*) from orders)")).trim()).toBe("f|2");
 });

@@ -22,7 +22,7 @@ describe.each([15, 17] as const)("a declared schema on PostgreSQL %d", (major) =
     const synced = await waitForCondition(lab, at, { type: "InSync", status: "True", reason: "ScopedConverged" });
     expect(synced.status.applied.planRef.name).toStartWith("ptah-plan-");
     expect(synced.status.target.serverMajor).toBe(major);
-    await database.psql("insert into orders values (1, 9.5)");
+    await database.sql("insert into orders values (1, 9.5)");
 
     await declareSchema(lab, { ...options, files: V2 });
     const waiting = await waitForPhase(lab, at, "AwaitingApproval");
@@ -31,10 +31,10 @@ describe.each([15, 17] as const)("a declared schema on PostgreSQL %d", (major) =
     expect(conditionOf(spent, "Consumed")).toMatchObject({ status: "True", reason: "DispatchCommitted" });
     expect(conditionOf(spent, "Stale")).toMatchObject({ status: "True", reason: "PlanNoLongerCurrent" });
     const columns = "select count(*) from information_schema.columns where table_name = 'orders'";
-    expect((await database.psql(columns)).trim()).toBe("2");
+    expect((await database.sql(columns)).trim()).toBe("2");
 
     await approve(lab, at, "orders-v2");
     await waitForPhase(lab, at, "InSync");
-    expect((await database.psql("select id, total, note is null from orders")).trim()).toBe("1|9.50|t");
+    expect((await database.sql("select id, total, note is null from orders")).trim()).toBe("1|9.50|t");
   });
 });

@@ -54,7 +54,7 @@ test("a plan just under the limit is stored, approved, applied and proved", asyn
   await approve(lab, at("fits"), "fits");
   await waitForPhase(lab, at("fits"), "InSync");
   const comments = `select count(*) from pg_description where length(description) = ${COMMENT_BYTES}`;
-  expect((await database.psql(comments)).trim()).toBe(String(FITS * COLUMNS));
+  expect((await database.sql(comments)).trim()).toBe(String(FITS * COLUMNS));
 });
 
 test("a plan above the limit is refused by name and size, and nothing of it is stored", async () => {

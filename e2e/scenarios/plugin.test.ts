@@ -32,13 +32,13 @@ test("a person reads, approves, refreshes and looks back with kubectl ptah", asy
   expect(approved.stderr).toContain("orders: InSync");
   expect(approved.stdout).toEndWith("orders is in sync: the plan was applied, and a fresh read proved it\n");
   expect(approved.code).toBe(0);
-  expect((await database.psql("select count(*) from orders")).trim()).toBe("0");
+  expect((await database.sql("select count(*) from orders")).trim()).toBe("0");
 
   const applied = await ptah("plan", "orders", "--applied", "-o", "sql");
   expect(applied.stdout).toBe(script.stdout);
   expect((await ptah("plan", "orders")).code).toBe(3);
 
-  await database.psql("alter table orders add column surprise text");
+  await database.sql("alter table orders add column surprise text");
   const refreshed = await ptah("refresh", "schema/orders", "--wait", "--wait-timeout", "3m");
   expect(refreshed.code).toBe(0);
   const drifted = await waitForPhase(lab, at, "Blocked");

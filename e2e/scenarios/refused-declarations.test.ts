@@ -26,7 +26,7 @@ let server: Database;
 
 async function declare(name: string, files: Record<string, string>, more: Partial<SchemaOptions> = {}, before = "") {
   const database = await addDatabase(lab, server, name);
-  if (before !== "") await database.psql(before);
+  if (before !== "") await database.sql(before);
   await declareSchema(lab, { namespace: NAMESPACE, name, files, secret: database.secret, ...more });
   return database;
 }
@@ -93,10 +93,10 @@ describe("a change that policy refuses", () => {
     await declareSchema(lab, { ...at("destructive"), files, secret: "destructive-url", policy: allowed });
     const waiting = await waitForPhase(lab, at("destructive"), "AwaitingApproval");
     expect(waiting.status.plan.destructive).toBe(true);
-    expect(await statementsOn(lab, server, /DROP COLUMN/i, "destructive")).toEqual([]);
+    expect(await statementsOn(server, /DROP COLUMN/i, "destructive")).toEqual([]);
     await approve(lab, at("destructive"), "destructive");
     await waitForPhase(lab, at("destructive"), "InSync");
-    expect(await statementsOn(lab, server, /DROP COLUMN/i, "destructive")).toHaveLength(1);
+    expect(await statementsOn(server, /DROP COLUMN/i, "destructive")).toHaveLength(1);
   });
 });
 

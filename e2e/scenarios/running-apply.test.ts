@@ -22,7 +22,7 @@ const change = (name: string, suspend: boolean) =>
 /** An Apply that stands at its one statement until the table is let go. */
 async function standingApply(name: string): Promise<{ database: Database; letGo: () => Promise<void> }> {
   const database = await addDatabase(lab, server, name);
-  await database.psql(BEFORE);
+  await database.sql(BEFORE);
   await declareSchema(lab, { ...at(name), files: FILES, secret: database.secret, policy: { lockTimeout: "120s" } });
   await waitForPhase(lab, at(name), "AwaitingApproval");
   const held = await holdTable(database, "orders");
@@ -47,7 +47,7 @@ describe("suspended while its Apply runs", () => {
     expect(owing.status.pendingObservation).toBeDefined();
     await change("suspended", false);
     await waitForPhase(lab, at("suspended"), "InSync");
-    expect(await statementsOn(lab, server, /ADD COLUMN/i, "suspended")).toHaveLength(1);
+    expect(await statementsOn(server, /ADD COLUMN/i, "suspended")).toHaveLength(1);
   });
 });
 
@@ -67,7 +67,7 @@ describe("deleted while what its Apply did is not proved", () => {
     await waitFor("the resource to go", async () => (await lab.get("ptahschema", "deleted", NAMESPACE)) === undefined, {
       timeoutMs: 60_000,
     });
-    expect(await statementsOn(lab, server, /ADD COLUMN/i, "deleted")).toHaveLength(1);
-    expect((await database.psql("select count(*) from orders where note is null")).trim()).toBe("0");
+    expect(await statementsOn(server, /ADD COLUMN/i, "deleted")).toHaveLength(1);
+    expect((await database.sql("select count(*) from orders where note is null")).trim()).toBe("0");
   });
 });

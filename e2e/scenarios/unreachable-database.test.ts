@@ -91,7 +91,7 @@ describe("what cannot be read is named, and read again by itself", () => {
     const said = await failureOf("wrong-name");
     expect(said).toContain("database_missing");
     expect(said).toContain("create it or correct the URL");
-    await server.psql("create database shop");
+    await server.sql("create database shop");
     await waitForPhase(lab, at("wrong-name"), "AwaitingApproval");
   });
 

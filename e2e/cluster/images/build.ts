@@ -1,5 +1,6 @@
 import { ensureImagePackages } from "../native/packages.ts";
-import { IMAGES, type ImageBuild, type ImageName } from "./catalog.ts";
+import type { ImageBuild } from "./build-context.ts";
+import { IMAGES, type ImageName } from "./catalog.ts";
 import type { BuiltImage } from "./oci.ts";
 
 /** Builds the named images one after the other (each uses all cores when it compresses) and says their sizes. */
@@ -9,8 +10,9 @@ export async function buildImages(names: readonly ImageName[], build: ImageBuild
   for (const name of names) {
     const image = await IMAGES[name](build);
     built.set(name, image);
+    const contents = image.contents === undefined ? "" : `${image.contents}, `;
     build.progress.note(
-      `image ${name}: ${(image.compressedBytes / 1024 / 1024).toFixed(1)} MiB compressed, ${image.reference}`,
+      `image ${name}: ${contents}${(image.compressedBytes / 1024 / 1024).toFixed(1)} MiB compressed, ${image.reference}`,
     );
   }
   return built;

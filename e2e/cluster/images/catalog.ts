@@ -1,33 +1,27 @@
 /** The images of tests and the demo: what each is made of. */
-import { chmodSync, existsSync, readFileSync, realpathSync } from "node:fs";
+import { chmodSync, existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun } from "../command.ts";
 import { LIMITS } from "../limits.ts";
 import { repositoryRoot } from "../paths.ts";
-import type { Progress } from "../progress.ts";
+import { archiveFile, type ImageBuild, layerFile, REGISTRY, SYSTEM_PATH } from "./build-context.ts";
+import { buildServer, SERVERS } from "./database-servers.ts";
 import { type BuiltImage, layerOf, writeImage } from "./oci.ts";
-import { ensureRootfs, type RootfsSpec } from "./rootfs.ts";
 import type { TarEntry } from "./tar.ts";
 
-const REGISTRY = "docker.io/local";
-const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
-/** The user of the product's Pods, and the one of PostgreSQL's public images. */
+/** The user of the product's Pods. */
 const PTAH_UID = 65532;
-const POSTGRES_UID = 999;
-
-export interface ImageBuild {
-  cacheDir: string;
-  progress: Progress;
-}
 
 /** One builder per image name; the names are the keys of images.json. */
 export const IMAGES = {
   pause: buildPause,
   busybox: buildBusybox,
   ptah: buildPtah,
-  postgres15: (build: ImageBuild) => buildPostgres(build, "bookworm", 15),
-  postgres17: (build: ImageBuild) => buildPostgres(build, "trixie", 17),
+  postgres15: (build: ImageBuild) => buildServer(build, SERVERS.postgres15),
+  postgres17: (build: ImageBuild) => buildServer(build, SERVERS.postgres17),
+  mariadb: (build: ImageBuild) => buildServer(build, SERVERS.mariadb),
+  mysql: (build: ImageBuild) => buildServer(build, SERVERS.mysql),
 } satisfies Record<string, (build: ImageBuild) => Promise<BuiltImage>>;
 
 export type ImageName = keyof typeof IMAGES;
@@ -115,46 +109,6 @@ async function ptahEntries({ progress }: ImageBuild, name: string): Promise<TarE
   ];
 }
 
-/** A PostgreSQL server and its tools from the distribution; the version is the one that release carries. */
-async function buildPostgres({ cacheDir, progress }: ImageBuild, suite: string, major: number): Promise<BuiltImage> {
-  const root = await ensureRootfs(postgresRootfs(suite, major), cacheDir, progress);
-  const script = readFileSync(join(repositoryRoot, "e2e", "cluster", "images", "postgres-entrypoint.sh"), "utf8");
-  const entrypoint = "/usr/local/bin/postgres-entrypoint";
-  const top = await layerOf(
-    [{ type: "file", path: entrypoint.slice(1), mode: 0o755, content: script }],
-    layerFile(cacheDir, `postgres${major}-entrypoint`),
-  );
-  const config = {
-    user: `${POSTGRES_UID}:${POSTGRES_UID}`,
-    entrypoint: [entrypoint],
-    command: ["serve"],
-    env: {
-      PATH: `/usr/lib/postgresql/${major}/bin:${SYSTEM_PATH}`,
-      LANG: "C.UTF-8",
-      PG_MAJOR: String(major),
-      PGDATA: "/var/lib/postgresql/data",
-      PGHOST: "/var/lib/postgresql/run",
-    },
-    workingDir: "/",
-  };
-  const spec = { name: `${REGISTRY}/postgres`, tag: String(major), layers: [root, top], config };
-  return writeImage(spec, archiveFile(cacheDir, `postgres${major}`));
-}
-
-function postgresRootfs(suite: string, major: number): RootfsSpec {
-  const ids = `chroot "$1" usermod -u ${POSTGRES_UID} postgres; chroot "$1" groupmod -g ${POSTGRES_UID} postgres`;
-  const home = `mkdir -p "$1/run/postgresql"; chroot "$1" chown -R ${POSTGRES_UID}:${POSTGRES_UID} /var/lib/postgresql /run/postgresql`;
-  const noCluster = 'echo "create_main_cluster = false" > "$1/etc/postgresql-common/createcluster.conf"';
-  return {
-    name: `postgres${major}`,
-    suite,
-    packages: [`postgresql-${major}`],
-    excludes: ["/usr/lib/*/libLLVM*", "/usr/lib/postgresql/*/lib/llvmjit*", "/usr/lib/postgresql/*/lib/bitcode/*"],
-    setup: [`mkdir -p "$1/etc/postgresql-common"; ${noCluster}`],
-    customize: [`set -e; ${ids}; ${home}`],
-  };
-}
-
 /** Absolute paths of the libraries that `ldd` names; the kernel's own has no file. */
 export function sharedLibraries(ldd: string): string[] {
   const paths = ldd.split("\n").flatMap((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
@@ -175,12 +129,4 @@ function userFiles(name: string, id: number): TarEntry[] {
 
 function temporaryDirectory(): TarEntry {
   return { type: "directory", path: "tmp", mode: 0o1777 };
-}
-
-function layerFile(cacheDir: string, name: string): string {
-  return join(cacheDir, "images", "layers", `${name}.tar.zst`);
-}
-
-function archiveFile(cacheDir: string, name: string): string {
-  return join(cacheDir, "images", `${name}.oci.tar`);
 }

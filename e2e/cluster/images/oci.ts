@@ -43,6 +43,8 @@ export interface ImageSpec {
 export interface BuiltImage extends ImageArchive {
   /** What a registry would hold and a node would fetch: the layers' compressed sizes. */
   compressedBytes: number;
+  /** The server inside and its version, where there is one. */
+  contents?: string;
 }
 
 /** Compresses a tar file and removes it; the result stands at `file`, written whole or not at all. */

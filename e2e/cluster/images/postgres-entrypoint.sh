@@ -1,6 +1,6 @@
 #!/bin/sh
 # A PostgreSQL server for tests and the demo. Modes:
-#   serve [options]    on TCP, data in $PGDATA (an emptyDir). Password: POSTGRES_PASSWORD (user POSTGRES_USER, by default
+#   serve [options]    on TCP and on a socket, everything it keeps in /data. Password: POSTGRES_PASSWORD (user POSTGRES_USER, by default
 #                      postgres; database POSTGRES_DB). TLS when POSTGRES_TLS_CERT and POSTGRES_TLS_KEY name files.
 #   scratch [options]  on a Unix socket alone, everything in SCRATCH_DIR (a memory volume), nothing kept, no password.
 # Anything else is run as it is. Options go to the server.
@@ -15,9 +15,9 @@ init() { # init cluster-directory options...
 }
 
 serve() {
-  : "${PGDATA:?}" "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD}"
+  : "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD}"
   user=${POSTGRES_USER:-postgres}
-  sockets=$(dirname "$PGDATA")/run
+  sockets=/data/run
   mkdir -p "$sockets"
   if [ ! -s "$PGDATA/PG_VERSION" ]; then
     umask 077
@@ -37,8 +37,9 @@ serve() {
     set -- -c ssl=on -c ssl_cert_file="$sockets/tls.crt" -c ssl_key_file="$sockets/tls.key" "$@"
   fi
   unset POSTGRES_PASSWORD
+  # What was committed survives the end of the process, not of the machine.
   # shellcheck disable=SC2086
-  exec postgres -D "$PGDATA" $server_defaults -c listen_addresses='*' -c unix_socket_directories="$sockets" "$@"
+  exec server-keeper run INT postgres -D "$PGDATA" $server_defaults -c fsync=off -c listen_addresses='*' -c unix_socket_directories="$sockets" "$@"
 }
 
 scratch() {

@@ -11,12 +11,21 @@ export interface RootfsSpec {
   name: string;
   /** The distribution's release, by codename. */
   suite: string;
+  /** The first one is what the root is for: its version is told. */
   packages: readonly string[];
   /** Files that no test needs: documentation, the JIT compiler (most of the size), caches. */
   excludes: readonly string[];
   /** Shell commands of mmdebstrap's hooks; "$1" is the root under construction. */
   setup: readonly string[];
   customize: readonly string[];
+  /** Settings of apt while it is built. */
+  aptOptions?: readonly string[];
+}
+
+export interface Rootfs {
+  layer: Layer;
+  /** The package that it is for, its version and the release: `mysql-server-core 9.7.4-2 (sid)`. */
+  contents: string;
 }
 
 /** Left out of every root: what makes two builds differ or holds a generated secret is removed as well. */
@@ -27,7 +36,7 @@ const COMMON_CUSTOMIZE = [
 ];
 
 /** Builds the root as one layer, or takes it from the cache when the specification is the same. */
-export async function ensureRootfs(spec: RootfsSpec, cacheDir: string, progress: Progress): Promise<Layer> {
+export async function ensureRootfs(spec: RootfsSpec, cacheDir: string, progress: Progress): Promise<Rootfs> {
   const directory = join(cacheDir, "images", "rootfs");
   const prefix = `${spec.name}-`;
   const base = `${prefix}${createHash("sha256")
@@ -36,7 +45,7 @@ export async function ensureRootfs(spec: RootfsSpec, cacheDir: string, progress:
     .slice(0, 16)}`;
   const file = join(directory, `${base}.tar.zst`);
   const description = join(directory, `${base}.json`);
-  if (existsSync(file) && existsSync(description)) return readLayer(description, file);
+  if (existsSync(file) && existsSync(description)) return described(spec, description, file);
   mkdirSync(directory, { recursive: true });
   const layer = await progress.step(`root file system ${spec.name} from ${spec.suite} (about a minute)`, async () => {
     const tar = join(directory, `${base}.${process.pid}.tar`);
@@ -47,14 +56,33 @@ export async function ensureRootfs(spec: RootfsSpec, cacheDir: string, progress:
     });
     return compressLayer(tar, file);
   });
-  writeFileSync(
-    description,
-    `${JSON.stringify({ digest: layer.digest, diffId: layer.diffId, sizeBytes: layer.sizeBytes })}\n`,
-  );
+  const { digest, diffId, sizeBytes } = layer;
+  writeFileSync(description, `${JSON.stringify({ digest, diffId, sizeBytes })}\n`);
   for (const name of readdirSync(directory)) {
     if (name.startsWith(prefix) && !name.startsWith(base)) rmSync(join(directory, name));
   }
-  return layer;
+  return described(spec, description, file);
+}
+
+/** A root from the cache; the version is noted beside it once it was read out of the root's own package database. */
+async function described(spec: RootfsSpec, description: string, file: string): Promise<Rootfs> {
+  const noted = JSON.parse(readFileSync(description, "utf8")) as Omit<Layer, "file"> & { contents?: string };
+  let { contents, ...layer } = noted;
+  if (contents === undefined) {
+    const [name = ""] = spec.packages;
+    const status = await mustRun("tar", ["--use-compress-program=zstd", "-xOf", file, "./var/lib/dpkg/status"]);
+    contents = `${name} ${packageVersion(status, name)} (${spec.suite})`;
+    writeFileSync(description, `${JSON.stringify({ ...layer, contents })}\n`);
+  }
+  return { layer: { ...layer, file }, contents };
+}
+
+/** From a package database (deb-status): the version of one package, without its epoch. @throws when it is not installed. */
+export function packageVersion(status: string, name: string): string {
+  const entry = status.split("\n\n").find((text) => `${text}\n`.startsWith(`Package: ${name}\n`));
+  const version = /^Version: (?:\d+:)?(\S+)$/m.exec(entry ?? "")?.[1];
+  if (version === undefined) throw new Error(`the root file system has no package ${name}`);
+  return version;
 }
 
 function argumentsOf(spec: RootfsSpec): string[] {
@@ -62,14 +90,11 @@ function argumentsOf(spec: RootfsSpec): string[] {
     "--mode=root",
     "--variant=minbase",
     `--include=${spec.packages.join(",")}`,
+    ...(spec.aptOptions ?? []).map((option) => `--aptopt=${option}`),
     ...[...COMMON_EXCLUDES, ...spec.excludes].map((path) => `--dpkgopt=path-exclude=${path}`),
     ...spec.setup.map((command) => `--setup-hook=${command}`),
     ...[...spec.customize, ...COMMON_CUSTOMIZE].map((command) => `--customize-hook=${command}`),
   ];
-}
-
-function readLayer(description: string, file: string): Layer {
-  return { ...(JSON.parse(readFileSync(description, "utf8")) as Omit<Layer, "file">), file };
 }
 
 /** The distribution mirror that this machine itself is configured with, asked of its own package manager. */

@@ -57,7 +57,7 @@ async function declare(name: string): Promise<void> {
   await declareSchema(lab, { ...at(name), files: FILES, secret: database.secret });
 }
 
-const created = (name: string) => statementsOn(lab, server, /CREATE TABLE/i, name);
+const created = (name: string) => statementsOn(server, /CREATE TABLE/i, name);
 const DAMAGED = ["apply-cut", "apply-flipped", "apply-foreign"];
 
 beforeAll(async () => {

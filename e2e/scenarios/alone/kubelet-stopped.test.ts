@@ -34,7 +34,7 @@ beforeAll(async () => {
   lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
-  await database.psql("create table orders (id bigint primary key)");
+  await database.sql("create table orders (id bigint primary key)");
 }, 180_000);
 
 afterAll(() => cluster.setKubelet(true), 60_000);
@@ -69,5 +69,5 @@ test("its outcome is unknown until the node answers, then a reading settles it, 
     { type: "InSync", status: "True", reason: "ConvergedAfterUnknownOutcome" },
     HORIZON_MS,
   );
-  expect(await statementsOn(lab, database, /ADD COLUMN/i)).toHaveLength(1);
+  expect(await statementsOn(database, /ADD COLUMN/i)).toHaveLength(1);
 });

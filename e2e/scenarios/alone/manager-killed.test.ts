@@ -76,7 +76,7 @@ async function change(name: string): Promise<void> {
   for (let round = 1; kills < KILLS && round <= ROUNDS_MAX; round += 1) {
     await declareSchema(lab, { ...at(name), files: declared(round), secret: `${name}-url`, execution: EXECUTION });
     await applied(name, round);
-    expect(await statementsOn(lab, server, new RegExp(`\\bc${round}\\b`), name)).toHaveLength(1);
+    expect(await statementsOn(server, new RegExp(`\\bc${round}\\b`), name)).toHaveLength(1);
   }
 }
 

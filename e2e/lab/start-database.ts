@@ -1,0 +1,24 @@
+/** `bun e2e/lab/start-database.ts NAMESPACE [NAME] [ENGINE] [MAJOR]`: a server in the lab, its URL in Secret `<name>-url`. */
+import { ENGINES, isEngineName } from "../cluster/database-pod.ts";
+import { startDatabase } from "./database.ts";
+import { openLab } from "./lab.ts";
+
+const [namespace, name, engine = "postgresql", major = "15"] = process.argv.slice(2);
+if (namespace === undefined || !isEngineName(engine) || (major !== "15" && major !== "17")) {
+  process.stderr.write(
+    `usage: bun e2e/lab/start-database.ts NAMESPACE [NAME] [${Object.keys(ENGINES).join("|")}] [15|17]\n`,
+  );
+  process.exit(2);
+}
+const database = await startDatabase(await openLab(), {
+  namespace,
+  engine,
+  major: major === "15" ? 15 : 17,
+  ...(name === undefined || name === "" ? {} : { name }),
+});
+const version = (await database.sql("select version()")).trim();
+const client = ENGINES[engine].client(database.database)[0];
+process.stdout.write(`${ENGINES[engine].label} (${version}): Service ${database.name}, URL in Secret ${database.secret} (key url).
+A resource on it says \`engine: ${ENGINES[engine].target}\`. To look inside:
+  kubectl exec -it -n ${namespace} ${database.name} -- ${client} ${engine === "postgresql" ? "-U postgres" : "-u root"} ${database.database}
+`);
