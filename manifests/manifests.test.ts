@@ -129,7 +129,7 @@ describe("admission", () => {
     );
     expect(new Set([...policies, ...hooks.map((hook) => hook.failurePolicy)])).toEqual(new Set(["Fail"]));
     expect(new Set(hooks.map((hook) => hook.sideEffects))).toEqual(new Set(["None"]));
-    expect(hooks).toHaveLength(6);
+    expect(hooks).toHaveLength(12);
   });
 
   test("every policy is bound", () => {
