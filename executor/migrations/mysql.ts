@@ -23,6 +23,8 @@ const VARIABLES: readonly string[] = [
 ];
 const MARIADB_VARIABLES: readonly string[] = [...VARIABLES, "max_statement_time"];
 
+/** Spellings of `@@read_only` of a server that takes writes; newer MariaDB releases have words for the others. */
+const WRITABLE: readonly string[] = ["0", "OFF"];
 const LEAST_LOCK_WAIT_S = 1;
 const INTERRUPTED_QUERY = 1317;
 /** Answers that end the session: shutdown, connection killed (MySQL, MariaDB). */
@@ -51,7 +53,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   const session = await open();
   try {
     const [facts = {}] = await session.query(FACTS);
-    if (Number(facts["read_only"]) === 1) {
+    if (!WRITABLE.includes(String(facts["read_only"]))) {
       throw new Refused("read_only_server", "the server is read-only; name the primary in the database URL");
     }
     const version = String(facts["version"]);
