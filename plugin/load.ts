@@ -42,7 +42,7 @@ function namedPlan(schema: Custom<PtahSchema>, choice: PlanChoice): Named {
   if (choice === "current") {
     const plan = schema.status?.plan;
     if (plan === undefined)
-      throw nothingStored(`${where} has no current plan (phase ${schema.status?.phase ?? "unset"})`);
+      throw nothingStored(`${where} has no current plan (phase ${schema.status?.phase ?? "none yet"})`);
     return plan;
   }
   const applied = schema.status?.applied;
