@@ -7,19 +7,17 @@ import type { PtahMigration } from "../crds/ptahmigration.ts";
 import type { PtahMigrationPlan } from "../crds/ptahmigrationplan.ts";
 import type { PtahSchema } from "../crds/ptahschema.ts";
 import type { PtahSchemaPlan } from "../crds/ptahschemaplan.ts";
-import type { Claim } from "../crds/status/lifecycle.ts";
 import type { SchemaStatus } from "../crds/status/schema.ts";
 import type { ConfigMap, Custom, Job } from "../kube/index.ts";
-import { templateDigest } from "../workload/digest.ts";
-import { DEFAULT_ADMISSION_FLAGS, resolveEnvelope, sealSnapshot } from "../workload/envelope.ts";
-import { buildJob, buildTemplate } from "../workload/job.ts";
 import type { OperationSpec } from "../workload/operation.ts";
 import { DEFAULTS, type WebhookConfig } from "./config.ts";
 import type { Reads } from "./reads.ts";
 import type { ReviewedObject, ReviewRequest } from "./review.ts";
+import { type PersonsWord, stampPerson } from "./reviews/person-stamp.ts";
+import { DISPATCH_NOT_AFTER, EXECUTION_NOT_AFTER, NOW, operationObjects } from "./testing-operation.ts";
 
 export const NAMESPACE = "shop";
-export const NOW = new Date("2026-03-01T12:00:00Z");
+export { NOW };
 export const MANAGER = "system:serviceaccount:ptah-system:ptah-operator-manager";
 export const JOB_CONTROLLER = DEFAULTS.jobControllers[0];
 export const COLLECTOR = DEFAULTS.garbageCollectors[0];
@@ -38,14 +36,18 @@ export const config = (over: Partial<WebhookConfig> = {}): WebhookConfig => ({
 const digest = (name: string): string => sha256Digest(name);
 const pinned = (name: string): string => `ptah/${name}@${digest(name)}`;
 const EPOCH = `v1-${"3".repeat(32)}`;
-const BINDING = {
+export const BINDING = {
   epoch: EPOCH,
   controllerStateVersion: 1,
   ptahVersion: "0.1.0",
   executorImage: pinned("executor"),
   runnerProtocolVersion: 1,
 };
-const PUBLISHER = { controllerImage: pinned("manager"), controllerRevision: "r1", runnerImage: pinned("runner") };
+export const PUBLISHER = {
+  controllerImage: pinned("manager"),
+  controllerRevision: "r1",
+  runnerImage: pinned("runner"),
+};
 
 export const files: ConfigMap = {
   metadata: { name: "orders-sql", namespace: NAMESPACE, uid: "cm-1", resourceVersion: "1" },
@@ -55,7 +57,7 @@ export const files: ConfigMap = {
 const FILES_DIGEST = contentDigest(
   sourceManifest([{ path: "schema.sql", bytes: Buffer.from("CREATE TABLE t (a int);\n") }]),
 );
-const SOURCE = { kind: "ConfigMap" as const, identity: "cm-1", contentDigest: FILES_DIGEST };
+export const SOURCE = { kind: "ConfigMap" as const, identity: "cm-1", contentDigest: FILES_DIGEST };
 
 /** The schema as stored; `spec` members are merged over a plain PostgreSQL declaration. */
 export function schemaObject(spec: Record<string, unknown> = {}): ReviewedObject {
@@ -163,7 +165,7 @@ const JOB_NAME = jobName({
   attempt: 1,
 });
 
-const operation = (admissionSnapshotDigest: string | undefined): OperationSpec => ({
+const operation: OperationSpec = {
   resource: {
     apiVersion: "operator.ptah.run/v1alpha1",
     kind: "PtahSchema",
@@ -187,7 +189,6 @@ const operation = (admissionSnapshotDigest: string | undefined): OperationSpec =
   },
   connectTimeout: "10s",
   lockTimeout: "30s",
-  ...(admissionSnapshotDigest === undefined ? {} : { admissionSnapshotDigest }),
   work: {
     type: "Apply",
     plan: {
@@ -199,104 +200,13 @@ const operation = (admissionSnapshotDigest: string | undefined): OperationSpec =
     transactionMode: "file",
     expectedCoordinationDigest: plan.spec.coordinationDigest,
     expectedTargetIdentityDigest: plan.spec.targetIdentityDigest,
-    dispatchNotAfter: "2026-03-01T12:07:30Z",
-    executionNotAfter: "2026-03-01T12:15:00Z",
+    dispatchNotAfter: DISPATCH_NOT_AFTER,
+    executionNotAfter: EXECUTION_NOT_AFTER,
   },
-});
-
-const snapshot = snapshotOf();
-
-function snapshotOf() {
-  const envelope = resolveEnvelope(
-    {},
-    {
-      serviceAccount: { metadata: { name: "default", uid: "sa-1", resourceVersion: "1" } },
-      limitRanges: [],
-      runtimeClass: undefined,
-      priorityClasses: [],
-    },
-    DEFAULT_ADMISSION_FLAGS,
-  );
-  if (!envelope.ok) throw new Error(envelope.sentence);
-  return sealSnapshot(envelope.snapshot, templateDigest(buildTemplate(operation(undefined))));
-}
-
-/** The claim of the Apply, dispatched and not confirmed yet. */
-export const claim: Claim = {
-  type: "Apply",
-  id: OPERATION,
-  inputFingerprint: digest("inputs"),
-  startedAt: NOW.toISOString(),
-  attempt: 1,
-  generation: 1,
-  executionBindingID: EPOCH,
-  jobName: JOB_NAME,
-  dispatchNotAfter: "2026-03-01T12:07:30Z",
-  executionNotAfter: "2026-03-01T12:15:00Z",
-  admissionSnapshot: snapshot,
-  dispatchStarted: true,
 };
 
-/** The Job as the manager sends it. */
-export const job = buildJob(operation(snapshot.digest)) as unknown as ReviewedObject;
-
-/** The Job as it is stored: with a UID and the Job controller's labels in its template. */
-export function storedJob(): Job {
-  const built = buildJob(operation(snapshot.digest));
-  const labels = { ...built.spec.template.metadata?.labels, ...jobLabels };
-  return {
-    ...built,
-    metadata: { ...built.metadata, name: JOB_NAME, uid: "job-1", resourceVersion: "5" },
-    spec: {
-      ...built.spec,
-      template: { ...built.spec.template, metadata: { ...built.spec.template.metadata, labels } },
-    },
-  } as unknown as Job;
-}
-
-const jobLabels = {
-  "batch.kubernetes.io/controller-uid": "job-1",
-  "batch.kubernetes.io/job-name": JOB_NAME,
-  "controller-uid": "job-1",
-  "job-name": JOB_NAME,
-};
-
-/** The Pod that the Job controller makes of it, after the API server's own admission. */
-export function podObject(spec: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}): ReviewedObject {
-  const { template } = storedJob().spec;
-  const toleration = (key: string) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 });
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: `${JOB_NAME.slice(0, 57)}-abcde`,
-      generateName: `${JOB_NAME}-`,
-      namespace: NAMESPACE,
-      uid: "pod-1",
-      labels: template.metadata?.labels,
-      annotations: template.metadata?.annotations,
-      finalizers: ["batch.kubernetes.io/job-tracking"],
-      ownerReferences: [
-        {
-          apiVersion: "batch/v1",
-          kind: "Job",
-          name: JOB_NAME,
-          uid: "job-1",
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
-      ...metadata,
-    },
-    spec: {
-      ...template.spec,
-      priority: 0,
-      preemptionPolicy: "PreemptLowerPriority",
-      tolerations: [toleration("node.kubernetes.io/not-ready"), toleration("node.kubernetes.io/unreachable")],
-      ...spec,
-    },
-  } as unknown as ReviewedObject;
-}
+/** The claim, Job and Pod of the schema's Apply. */
+export const { claim, job, storedJob, podObject } = operationObjects(operation);
 
 export const SCHEMA_LABEL = label.schema;
 
@@ -347,3 +257,12 @@ export function request(over: Partial<ReviewRequest> & Pick<ReviewRequest, "obje
 export const manager = { username: MANAGER, uid: "m", groups: ["system:serviceaccounts"] };
 export const controller = { username: JOB_CONTROLLER, uid: "j", groups: [] };
 export const collector = { username: COLLECTOR, uid: "g", groups: [] };
+
+/** A person's word after its mutating review, its stamps applied as the API server would. */
+export function stampedBy(word: PersonsWord, of: ReviewRequest, at = NOW): ReviewRequest {
+  const verdict = stampPerson(of, at, word);
+  if (!verdict.allowed) throw new Error(verdict.message);
+  const spec = { ...(of.object["spec"] as object) };
+  for (const { path, value } of verdict.patch ?? []) Object.assign(spec, { [path.replace("/spec/", "")]: value });
+  return { ...of, object: { ...of.object, spec } };
+}

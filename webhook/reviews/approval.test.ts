@@ -13,20 +13,14 @@ import {
   readsOf,
   request,
   schema,
+  stampedBy,
 } from "../testing.ts";
 import { reviewApproval } from "./approval.ts";
 import { SCHEMA_APPROVALS } from "./approval-family.ts";
 import { APPROVAL_OF_SCHEMA, stampPerson } from "./person-stamp.ts";
 import { WRITER_UID, WRITER_USERNAME } from "./spec-writer.ts";
 
-/** Applies a stamp as the API server would. */
-function stamped(of: ReviewRequest, at = NOW): ReviewRequest {
-  const verdict = stampPerson(of, at, APPROVAL_OF_SCHEMA);
-  if (!verdict.allowed) throw new Error(verdict.message);
-  const spec = { ...(of.object["spec"] as object) };
-  for (const { path, value } of verdict.patch ?? []) Object.assign(spec, { [path.replace("/spec/", "")]: value });
-  return { ...of, object: { ...of.object, spec } };
-}
+const stamped = (of: ReviewRequest, at = NOW): ReviewRequest => stampedBy(APPROVAL_OF_SCHEMA, of, at);
 
 type Stored = Parameters<typeof readsOf>[0];
 const judged = (stored: Stored = {}, of = stamped(request({ object: approvalObject() })), settings = config()) =>
