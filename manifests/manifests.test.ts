@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { RULES } from "../webhook/app.ts";
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -23,6 +24,7 @@ interface Manifest {
     readonly name: string;
     readonly failurePolicy: string;
     readonly sideEffects: string;
+    readonly clientConfig: { readonly service: { readonly path: string } };
   }[];
   readonly spec?: {
     readonly failurePolicy?: string;
@@ -130,6 +132,17 @@ describe("admission", () => {
     expect(new Set([...policies, ...hooks.map((hook) => hook.failurePolicy)])).toEqual(new Set(["Fail"]));
     expect(new Set(hooks.map((hook) => hook.sideEffects))).toEqual(new Set(["None"]));
     expect(hooks).toHaveLength(12);
+  });
+
+  test("every path that the webhook serves is called, and no other", () => {
+    const called = (kind: string) =>
+      ofKind(kind).flatMap(({ webhooks }) =>
+        (webhooks ?? []).map(({ name, clientConfig }) => [name.split(".")[0], clientConfig.service.path]),
+      );
+    const served = RULES.map(({ name, path }) => [name, path]);
+    expect([...called("MutatingWebhookConfiguration"), ...called("ValidatingWebhookConfiguration")].sort()).toEqual(
+      served.sort(),
+    );
   });
 
   test("every policy is bound", () => {
