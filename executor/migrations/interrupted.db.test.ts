@@ -133,6 +133,25 @@ for (const engine of ENGINES) {
         made.remove();
       });
 
+      test(`a session that the server ends while a statement runs ${mode.name} ends the run`, async () => {
+        const here = await scene(engine);
+        const made = migrationDirectory(files(here, mode.header, pause(engine, here.tag)));
+        const running = startPtah(here.url, made.path, ["up", "--json"]);
+        await until("the third statement", async () => here.bench.received(`${here.tag}-3 `) === 1);
+        await endSessions(here);
+        const { status, stdout } = await running.ended;
+        expect(status).toBe(2);
+        expect(JSON.parse(stdout)).toMatchObject({
+          outcome: mode.header === "" ? "failed" : "unknown",
+          applied: [],
+          failure: { version: 1, statement: 3 },
+        });
+        await until("the end of the session", async () => (await ids(here)).length === mode.kept);
+        await refusedAsDirty(here, made.path);
+        nothingTwice(here, 3);
+        made.remove();
+      });
+
       test(`a stop while a statement runs ${mode.name} cancels it, is reported and ends with 143`, async () => {
         const here = await scene(engine);
         const made = migrationDirectory(files(here, mode.header, pause(engine, here.tag)));

@@ -3,7 +3,9 @@ import {
   type Benches,
   ENGINES,
   type EngineName,
+  migrationDirectory,
   openBench,
+  ptah,
   runUp,
   startBenches,
   stopBenches,
@@ -169,6 +171,23 @@ describe("what PostgreSQL keeps", () => {
     ]);
     expect(await rowOf(url, 1)).toEqual({ state: "applied", applied: 3, total: 3 });
   });
+});
+
+test("one transaction around all versions is not there for MySQL and MariaDB", async () => {
+  const files = migrationDirectory({ 1: BASE });
+  for (const engine of ["MariaDB", "MySQL"] as const) {
+    const { status, report } = await ptah(await fresh(engine), files.path, ["up", "--json", "--tx-mode", "all"]);
+    expect([status, report["outcome"]]).toEqual([2, "failed"]);
+    expect(report["refusal"]).toMatchObject({ code: "transaction_mode_unsupported" });
+  }
+  files.remove();
+});
+
+test("a statement's bound that MySQL has for queries alone is refused there and kept on MariaDB", async () => {
+  const files = { 1: `-- +ptah statement_timeout=300ms\n${BASE}INSERT INTO t SELECT seq FROM seq_1_to_100000000;\n` };
+  expect(await refusalOf(runUp(await fresh("MySQL"), files))).toBe("migration_directive_unsupported");
+  const url = await fresh("MariaDB");
+  expect(await runUp(url, files)).toMatchObject({ outcome: "partial", failure: { statement: 2, mysqlErrno: 1969 } });
 });
 
 for (const engine of ["MariaDB", "MySQL"] as const) {
