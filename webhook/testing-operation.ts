@@ -22,8 +22,11 @@ export interface OperationObjects {
   readonly podObject: (spec?: Record<string, unknown>, metadata?: Record<string, unknown>) => ReviewedObject;
 }
 
-/** @param unsealed the operation without the digest of its snapshot */
-export function operationObjects(unsealed: OperationSpec<Work>): OperationObjects {
+/**
+ * @param unsealed the operation without the digest of its snapshot
+ * @param jobUID of the stored Job
+ */
+export function operationObjects(unsealed: OperationSpec<Work>, jobUID = "job-1"): OperationObjects {
   const snapshot = snapshotOf(unsealed);
   const operation = { ...unsealed, admissionSnapshotDigest: snapshot.digest };
   const { work, jobName } = operation;
@@ -43,7 +46,7 @@ export function operationObjects(unsealed: OperationSpec<Work>): OperationObject
     admissionSnapshot: snapshot,
     dispatchStarted: true,
   };
-  const storedJob = (): Job => storedOf(buildJob(operation), jobName);
+  const storedJob = (): Job => storedOf(buildJob(operation), jobName, jobUID);
   return {
     claim,
     job: buildJob(operation) as unknown as ReviewedObject,
@@ -60,26 +63,26 @@ function snapshotOf(unsealed: OperationSpec<Work>) {
   return sealSnapshot(envelope.snapshot, templateDigest(buildTemplate(unsealed)));
 }
 
-function storedOf(built: ReturnType<typeof buildJob>, name: string): Job {
+function storedOf(built: ReturnType<typeof buildJob>, name: string, uid: string): Job {
   const generated = {
-    "batch.kubernetes.io/controller-uid": "job-1",
+    "batch.kubernetes.io/controller-uid": uid,
     "batch.kubernetes.io/job-name": name,
-    "controller-uid": "job-1",
+    "controller-uid": uid,
     "job-name": name,
   };
   const { template } = built.spec;
   const labels = { ...template.metadata?.labels, ...generated };
   return {
     ...built,
-    metadata: { ...built.metadata, name, uid: "job-1", resourceVersion: "5" },
+    metadata: { ...built.metadata, name, uid, resourceVersion: "5" },
     spec: { ...built.spec, template: { ...template, metadata: { ...template.metadata, labels } } },
   } as unknown as Job;
 }
 
 function podOf(job: Job, spec: Record<string, unknown>, metadata: Record<string, unknown>): ReviewedObject {
   const { template } = job.spec;
-  const { name, namespace } = job.metadata;
-  const owner = { apiVersion: "batch/v1", kind: "Job", name, uid: "job-1", controller: true, blockOwnerDeletion: true };
+  const { name, namespace, uid } = job.metadata;
+  const owner = { apiVersion: "batch/v1", kind: "Job", name, uid, controller: true, blockOwnerDeletion: true };
   const toleration = (key: string) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 });
   return {
     apiVersion: "v1",

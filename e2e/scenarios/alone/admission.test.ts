@@ -10,6 +10,7 @@ import { openCluster } from "../../cluster/open.ts";
 import { createProgress } from "../../cluster/progress.ts";
 import { waitFor } from "../../cluster/wait.ts";
 import { type Admission, MANAGER, NAMESPACE, startAdmission } from "../admission.ts";
+import { as, attemptsIn } from "../attempts.ts";
 import {
   approvalObject,
   digest,
@@ -29,27 +30,13 @@ const OPERATION = digest("a");
 
 let target: KubectlTarget;
 let admission: Admission;
-const as = (user: string, ...groups: readonly string[]) => [
-  `--as=${user}`,
-  ...groups.map((group) => `--as-group=${group}`),
-];
 const ANN = as("ann", "system:masters", "dba");
 const BOB = as("bob", "system:masters");
 /** kubectl reads what it patches, which the manager's own role does not need. */
 const OPERATOR = as(MANAGER, "system:masters");
 const JOB_CONTROLLER = as("system:serviceaccount:kube-system:job-controller", "system:masters");
 
-const here = (...args: readonly string[]) => [...args, "-n", NAMESPACE];
-/** Empty when it was let pass, else what kubectl says. */
-async function attempt(args: readonly string[], input?: object): Promise<string> {
-  const result = await tryKubectl(target, here(...args), input === undefined ? {} : { input: JSON.stringify(input) });
-  return result.code === 0 ? "" : result.stderr;
-}
-const create = (object: object, user: readonly string[], ...more: readonly string[]) =>
-  attempt(["create", "-f", "-", ...user, ...more], object);
-const merge = (what: string, name: string, patch: object, user: readonly string[], ...more: readonly string[]) =>
-  attempt(["patch", what, name, "--type=merge", "-p", JSON.stringify(patch), ...user, ...more]);
-const get = <T>(what: string, name: string) => kubectlJson<T>(target, here("get", what, name));
+const { here, attempt, create, merge, get } = attemptsIn(NAMESPACE, () => target);
 
 const schemaObject = (name: string, spec: object = {}, metadata: object = {}) =>
   schemaIn(NAMESPACE, name, spec, metadata);
