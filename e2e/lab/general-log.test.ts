@@ -51,6 +51,11 @@ test("a server that was started again counts its sessions anew: none inherits th
   expect(parseGeneralLog(again).filter((one) => one.text.includes("Version:"))).toEqual([]);
 });
 
+test("a session that changes its database by a statement is in that one from then on", () => {
+  const used = `${MYSQL.replace("9 Init DB\tother", "9 Query\tUSE `other`;")}`;
+  expect(statementsOf(used).map((one) => one.database)).toEqual(["app", "app", "other"]);
+});
+
 test("a statement that was only prepared is no statement that ran", () => {
   expect(parseGeneralLog(MYSQL).map((one) => one.command)).toContain("Prepare");
   expect(statementsOf(MYSQL).filter((one) => one.text.includes("?"))).toEqual([]);

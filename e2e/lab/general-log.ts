@@ -21,6 +21,8 @@ const BEGINNING =
 const STARTED = /^\S+, Version: .* started with:$/;
 const HEADING = /^Time\s+Id\s+Command\s+Argument\s*$/;
 const DATABASE_OF_CONNECT = / on (\S*) using /;
+/** A client may change its database by a statement, too; one that the server refused is taken for one that it obeyed. */
+const USE = /^\s*use\s+`?([^`;\s]+)`?\s*;?\s*$/i;
 
 /** Reads a whole log. A text that itself looks like the beginning of a command is taken for one: nothing marks its end. */
 export function parseGeneralLog(log: string): LoggedCommand[] {
@@ -35,6 +37,8 @@ export function parseGeneralLog(log: string): LoggedCommand[] {
     if (command === "Connect") databases.set(session, DATABASE_OF_CONNECT.exec(text)?.[1] ?? "");
     if (command === "Init DB") databases.set(session, text);
     commands.push({ session, command, text, database: databases.get(session) ?? "" });
+    const used = command === "Query" ? USE.exec(text)?.[1] : undefined;
+    if (used !== undefined) databases.set(session, used);
     current = undefined;
   };
   for (const line of log.split("\n")) {

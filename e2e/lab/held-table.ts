@@ -43,7 +43,7 @@ const HOLDING: Readonly<Record<"PostgreSQL" | "MySQL", Holding>> = {
     waiting: () =>
       "select count(*) from information_schema.processlist where db = database() and state = 'Waiting for table metadata lock'",
     end: (holder) => [
-      `set @ending = concat('kill ', (select min(id) ${sessions(holder)}))`,
+      `set @ending = (select ifnull(concat('kill ', min(id)), 'do 0') ${sessions(holder)})`,
       "prepare ending from @ending",
       "execute ending",
     ],
