@@ -1,4 +1,4 @@
-/** The one file of this room that knows Bun: its HTTP server, for metrics and probes. */
+/** The one file of this room that knows Bun: its HTTP server, for metrics and probes, and its collector. */
 export interface Listening {
   readonly port: number;
   stop(): Promise<void>;
@@ -32,4 +32,9 @@ function serve(hostname: string, port: number, answer: (path: string) => Promise
     },
   });
   return { port: server.port ?? 0, stop: () => server.stop(true) };
+}
+
+/** Collects all garbage at once (some 20 ms for a heap of 25 MB) and hands its memory back. */
+export function collectGarbage(): void {
+  Bun.gc(true);
 }

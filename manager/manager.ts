@@ -7,7 +7,7 @@ import { Caches } from "./caches.ts";
 import { STATE_VERSION } from "./contract.ts";
 import { Election } from "./election.ts";
 import { Events } from "./events.ts";
-import { type Answer, type Listening, listen } from "./http.bun.ts";
+import { type Answer, collectGarbage, type Listening, listen } from "./http.bun.ts";
 import { limits } from "./limits.ts";
 import { errorFields, type Log } from "./log.ts";
 import { Memories } from "./memory.ts";
@@ -17,6 +17,7 @@ import { type Effect, perform } from "./perform/perform.ts";
 import type { World } from "./ports.ts";
 import { Queue } from "./queue.ts";
 import { Results } from "./results.ts";
+import { sweepWhileBusy } from "./sweep.ts";
 import { turnAfterMs } from "./turns.ts";
 import { Reader, type Reading } from "./view/reader.ts";
 
@@ -54,6 +55,7 @@ export class Manager {
   readonly #listening: Listening[] = [];
   #ready = false;
   #eventsDropped = 0;
+  #passes = 0;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
@@ -113,7 +115,10 @@ export class Manager {
       perform: (reading: Reading, move: Effect) => perform(performing, reading, move),
       heldUntilMs: (reading: Reading, move: Effect) => this.#heldUntilMs(reading, move),
       tell: (reading: Reading, move: Move) => this.#tell(reading, move),
-      ended: (result: string) => this.#metrics.passEnded(result),
+      ended: (result: string) => {
+        this.#passes += 1;
+        this.#metrics.passEnded(result);
+      },
     };
     this.#queue = new Queue((key) => pass(passDeps, key), options.concurrency, world);
   }
@@ -144,7 +149,11 @@ export class Manager {
     const following = new AbortController();
     try {
       this.#listen();
-      const followed = this.#caches.run(kube.client, following.signal, world);
+      const sweeping = { world, everyMs: limits.sweepMs, done: () => this.#passes, collect: collectGarbage };
+      const followed = Promise.all([
+        this.#caches.run(kube.client, following.signal, world),
+        sweepWhileBusy(sweeping, following.signal),
+      ]);
       if (!(await this.#synced(ender.signal))) return stop.aborted ? "stopped" : "not_synced";
       if (this.#newerStateFound()) return "newer_state";
       this.#ready = true;
