@@ -4,6 +4,7 @@ import type { Reads } from "../reads.ts";
 import { ALLOWED, deny, firstOf, type ReviewRequest, type Verdict } from "../review.ts";
 import { sourceMoved } from "../source.ts";
 import type { ApprovalFamily, Approved, Plan } from "./approval-family.ts";
+import { writtenByNewer } from "./contract.ts";
 import type { Family, Subject } from "./family.ts";
 import { keepsWord, stampProblem } from "./person-stamp.ts";
 import { lastSpecWriter, WRITER_USERNAME } from "./spec-writer.ts";
@@ -39,7 +40,7 @@ export async function reviewApproval<S extends Subject, P extends Plan>(
   if (subject === undefined) return deny(`${kind} "${approved.subject.name}" does not exist`, 404);
   const wrong =
     firstOf([
-      () => versionProblem(plan, subject, config),
+      () => writtenByNewer(plan, config.stateVersion) ?? writtenByNewer(subject, config.stateVersion),
       () => planProblem(approved, plan),
       () => ownerProblem(approved, of, plan, subject),
       () => standingProblem(approved, of, subject),
@@ -48,15 +49,6 @@ export async function reviewApproval<S extends Subject, P extends Plan>(
       () => distinctProblem(request, of.family, subject, config),
     ]) ?? (await sourceMoved(reads, request.namespace, noun, of.source(subject), plan.spec.source));
   return wrong === undefined ? ALLOWED : deny(wrong);
-}
-
-function versionProblem(plan: Plan, subject: Subject, config: WebhookConfig): string | undefined {
-  const found = Math.max(
-    plan.spec.controllerStateVersion,
-    subject.status?.executionBinding?.controllerStateVersion ?? 0,
-  );
-  if (found <= config.stateVersion) return undefined;
-  return `the plan was written under contract version ${found}, and this operator knows ${config.stateVersion}; upgrade the operator`;
 }
 
 function planProblem(approved: Approved, plan: Plan): string | undefined {

@@ -4,6 +4,7 @@ import type { Job } from "../../kube/index.ts";
 import { type JobExpectation, jobDifference } from "../../workload/compare.ts";
 import type { Job as WorkloadJob } from "../../workload/kubernetes.ts";
 import type { ReviewedObject } from "../review.ts";
+import { writtenByNewer } from "./contract.ts";
 import { FAMILIES, type Family, type Subject } from "./family.ts";
 
 type OwnerReferences = NonNullable<ReviewedObject["metadata"]["ownerReferences"]>;
@@ -35,10 +36,8 @@ export function dispatchedProblem(
   stateVersion: number,
 ): string | undefined {
   const { noun } = family;
-  const version = subject.status?.executionBinding?.controllerStateVersion ?? 0;
-  if (version > stateVersion) {
-    return `the ${noun} was written under contract version ${version}, and this operator knows ${stateVersion}; upgrade the operator`;
-  }
+  const newer = writtenByNewer(subject, stateVersion);
+  if (newer !== undefined) return newer;
   const claim = subject.status?.activeOperation;
   if (claim === undefined || claim.jobName !== job.metadata.name) {
     return `the ${noun}'s active operation does not name this Job; only the operator starts operations`;
