@@ -26,7 +26,7 @@ export const LIMITS = {
   /** Lines of a failed component's log shown with its failure. */
   logTailLines: 15,
   logTailBytes: 64 * 1024,
-  /** The image store is kept in memory where this much is free: unpacked images take about 1 GiB of it. */
+  /** The image store is kept in memory where this much is free: unpacked images take about 1.5 GiB of it. */
   memoryForImageStoreBytes: 8 * 1024 ** 3,
   imageStoreBytes: 4 * 1024 ** 3,
   /** sun_path of a Unix socket holds 108 bytes with its end mark. */

@@ -66,6 +66,10 @@ const POLLED = {
   ptahschema: ownKind("PtahSchema"),
   ptahschemaplan: ownKind("PtahSchemaPlan"),
   ptahschemaapproval: ownKind("PtahSchemaApproval"),
+  ptahmigration: ownKind("PtahMigration"),
+  ptahmigrationplan: ownKind("PtahMigrationPlan"),
+  ptahmigrationapproval: ownKind("PtahMigrationApproval"),
+  ptahmigrationrunacknowledgment: ownKind("PtahMigrationRunAcknowledgment"),
 };
 
 /** Opens the lab on the cluster whose state is on disk. @throws when its images were never loaded. */
