@@ -29,7 +29,8 @@ export async function reviewAcknowledgment(
   if (unstamped !== undefined) return deny(unstamped);
   const { migrationRef, operationID } = parsed.value.spec;
   const migration = await reads.migration(request.namespace, migrationRef.name);
-  if (migration === undefined) return deny(`PtahMigration "${migrationRef.name}" does not exist`, 404);
+  if (migration === undefined)
+    return deny(`PtahMigration "${migrationRef.name}" does not exist; check its name and the namespace`, 404);
   const wrong = firstOf([
     () =>
       migration.metadata.uid === migrationRef.uid

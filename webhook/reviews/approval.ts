@@ -37,7 +37,8 @@ export async function reviewApproval<S extends Subject, P extends Plan>(
   if (plan === undefined) {
     return deny(`plan "${approved.planRef.name}" does not exist; approve the plan that stands now`, 404);
   }
-  if (subject === undefined) return deny(`${kind} "${approved.subject.name}" does not exist`, 404);
+  if (subject === undefined)
+    return deny(`${kind} "${approved.subject.name}" does not exist; check its name and the namespace`, 404);
   const wrong =
     firstOf([
       () => writtenByNewer(plan, config.stateVersion) ?? writtenByNewer(subject, config.stateVersion),
