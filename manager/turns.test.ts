@@ -21,6 +21,11 @@ describe("taking turns", () => {
     expect(turnAfterMs(claim({ type: "Observe" }), me, [me], 1, 0)).toBeUndefined();
   });
 
+  test("what is being deleted takes no turn from others, because its operation may never get a Job", () => {
+    const leaving = { ...resource("d", true), deleting: true };
+    expect(turnAfterMs(claim({ type: "Observe" }), me, [leaving, resource("a", true)], 2, 0)).toBeUndefined();
+  });
+
   test("an Apply, a proof, and any other effect never wait", () => {
     expect(turnAfterMs(claim({ type: "Apply" }), me, busy, 1, 0)).toBeUndefined();
     expect(turnAfterMs(claim({ type: "Observe", proves: "x" }), me, busy, 1, 0)).toBeUndefined();

@@ -5,7 +5,8 @@ import type { Effect } from "./perform/perform.ts";
 /**
  * A new image, or a restart after a long time, makes a reading of every resource due at once. Ordinary readings therefore take
  * turns: so many operations at a time in the cluster. An Apply, the proof of one, and everything after a claim never wait: somebody
- * decided on it, or a realm is held.
+ * decided on it, or a realm is held. A resource that is being deleted takes no turn from the others: its namespace may admit no Job
+ * any more, and its proof then stands until a person settles it.
  */
 export function turnAfterMs(
   move: Effect,
@@ -19,7 +20,7 @@ export function turnAfterMs(
   if (claim === undefined || claim.type === "Apply" || claim.proves !== undefined) return undefined;
   let running = 0;
   for (const other of all) {
-    if (other.uid !== resource.uid && other.status.activeOperation !== undefined) running += 1;
+    if (other.uid !== resource.uid && !other.deleting && other.status.activeOperation !== undefined) running += 1;
     if (running >= operationsMax) return limits.turnMsMin + (limits.turnMsMax - limits.turnMsMin) * fraction;
   }
   return undefined;
