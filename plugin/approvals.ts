@@ -1,9 +1,12 @@
 /** What an approval is of each kind: which plan is shown, what is stored, and what counts as proved. */
 import type { PtahSchemaApproval } from "../crds/ptahschemaapproval.ts";
 import { custom, type Kind, type Stored } from "../kube/index.ts";
-import type { Resource, Schema } from "./families.ts";
+import type { Migration, Resource, Schema } from "./families.ts";
 import { loadPlan } from "./load.ts";
+import { warnOfSource } from "./migrationfiles.ts";
+import { loadMigrationPlan, migrationPlanText } from "./migrationplan.ts";
 import { planText } from "./planview.ts";
+import { stoppedAt } from "./runview.ts";
 import type { Session } from "./session.ts";
 
 /** An approval as it is stored, of any kind. */
@@ -34,6 +37,8 @@ export interface Approvals<T extends Resource> {
   spec(resource: T, plan: ShownPlan): object;
   /** The last sentence, where the resource is in sync after the approved plan was dispatched. */
   proved(resource: T, plan: ShownPlan): string;
+  /** How the run of that plan ended, where it is known that it did not apply all of it. */
+  fellShort(resource: T, plan: ShownPlan): string | undefined;
 }
 
 export const SCHEMA_APPROVALS: Approvals<Schema> = {
@@ -60,4 +65,42 @@ export const SCHEMA_APPROVALS: Approvals<Schema> = {
     schema.status?.applied?.planRef.uid === plan.uid
       ? `${schema.metadata.name} is in sync: the plan was applied, and a fresh read proved it`
       : `${schema.metadata.name} is in sync; what the plan's run did was not established, a fresh read found nothing left`,
+  // A schema's run says nothing of itself that would be believed.
+  fellShort: () => undefined,
+};
+
+export const MIGRATION_APPROVALS: Approvals<Migration> = {
+  kind: custom.PtahMigrationApproval.typed,
+  async show(session, migration) {
+    const plan = await loadMigrationPlan(session, migration);
+    await warnOfSource(session, migration);
+    const { metadata, spec } = plan;
+    return {
+      name: metadata.name,
+      uid: metadata.uid,
+      fingerprint: spec.fingerprint,
+      what: spec.stepCount === 1 ? "this migration" : `these ${spec.stepCount} migrations`,
+      losing: false,
+      text: migrationPlanText(migration, plan, "current"),
+    };
+  },
+  standing: (migration) => migration.status?.plan,
+  spec: (migration, plan) => ({
+    migrationRef: { name: migration.metadata.name, uid: migration.metadata.uid },
+    planRef: { name: plan.name, uid: plan.uid },
+    planFingerprint: plan.fingerprint,
+  }),
+  proved({ metadata, status }, plan) {
+    const run = status?.lastRun;
+    const mine = run?.plan?.uid === plan.uid && run.verification?.outcome === "InSync";
+    if (mine && run.outcome === "Applied")
+      return `${metadata.name} is in sync: the plan was run, and a fresh read of the history proved it`;
+    return `${metadata.name} is in sync: a fresh read of the history found nothing pending; the plan's own run ended ${run?.plan?.uid === plan.uid ? run.outcome : "unrecorded"}`;
+  },
+  fellShort({ status }, plan) {
+    const run = status?.lastRun;
+    if (run?.plan?.uid !== plan.uid || run.outcome === "Applied" || run.outcome === "UpToDate") return undefined;
+    const where = run.failure === undefined ? "" : ` at ${stoppedAt(run.failure)}`;
+    return `the run of this plan ended ${run.outcome}${where}, ${run.appliedVersions?.length ?? 0} applied`;
+  },
 };

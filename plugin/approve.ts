@@ -1,14 +1,15 @@
 /** `kubectl ptah approve`: shows what will run, asks, and approves exactly that plan or nothing. */
-import { base32 } from "../crds/names.ts";
-import { apiVersionOf, isKubeError, orAbsent } from "../kube/index.ts";
+import { orAbsent } from "../kube/index.ts";
 import type { Approval, ShownPlan } from "./approvals.ts";
 import { confirm } from "./ask.ts";
 import type { Unseen } from "./attention.ts";
+import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, failed } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
+import { limits } from "./limits.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
-import { stuckMessage, type Verdict, waitUntil } from "./wait.ts";
+import { readingComes, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
 export interface ApproveFlags {
   readonly yes: boolean;
@@ -17,8 +18,6 @@ export interface ApproveFlags {
 }
 
 const WITHDRAWN = "the attempt that spent the approval was withdrawn before it ran anything; approve again";
-const NAME_PART_MAX = 40;
-const SUFFIX_BYTES = 5;
 
 /** @throws Failure; nothing was approved then, or its message says that the answer to the create was lost */
 export async function approve<T extends Resource>(
@@ -35,14 +34,25 @@ export async function approve<T extends Resource>(
   const again = await readResource(session, target);
   refuseIfReplaced(family, resource, again, plan);
   refuseUnlessAwaited(again);
-  const approval = await create(session, family, again, plan);
+  const approval = await createNamed(session, family.approvals.kind, {
+    from: name,
+    spec: family.approvals.spec(again, plan),
+    isIt: (stored) => stored.spec.planRef.uid === plan.uid,
+  });
   session.io.stdout(`approved: ${approval.metadata.name} for ${plan.name}\n`);
   if (!flags.wait) return EXIT.printed;
+  let passingSinceMs: number | undefined;
   const judge = async (seen: T): Promise<Verdict> => {
     const stored = await reread(session, family, approval);
-    const verdict = outcome(family, seen, stored, plan);
+    const first = outcome(family, seen, stored, plan);
+    if (first.state !== "stopped") return first;
     // The approval was read after the resource and may know more: a stop is believed only of a resource read after it.
-    return verdict.state === "stopped" ? outcome(family, await readResource(session, target), stored, plan) : verdict;
+    const now = await readResource(session, target);
+    const verdict = outcome(family, now, stored, plan);
+    if (verdict.state !== "stopped" || !readingComes(family, now)) return verdict;
+    const nowMs = session.io.monotonicMs();
+    passingSinceMs ??= nowMs;
+    return nowMs - passingSinceMs >= limits.heldMs ? verdict : { state: "going" };
   };
   session.io.stdout(`${await waitUntil(session, target, flags.waitMs, judge)}\n`);
   return EXIT.printed;
@@ -65,53 +75,6 @@ function refuseIfReplaced<T extends Resource>(family: Family<T>, before: T, now:
 async function ask(session: Session, name: string, { losing, what }: ShownPlan): Promise<void> {
   const question = `Run ${what} on the database of ${session.namespace}/${name}?`;
   await confirm(session.io, losing ? `This plan may LOSE DATA. ${question}` : question, losing ? name : "yes");
-}
-
-interface NewApproval {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace: string };
-  readonly spec: object;
-}
-
-function newApproval<T extends Resource>(
-  session: Session,
-  family: Family<T>,
-  resource: T,
-  plan: ShownPlan,
-): NewApproval {
-  const random = Uint8Array.from({ length: SUFFIX_BYTES }, () => Math.floor(session.io.random() * 256));
-  const part = resource.metadata.name.slice(0, NAME_PART_MAX).replace(/[-.]+$/, "");
-  const { kind } = family.approvals;
-  return {
-    apiVersion: apiVersionOf(kind),
-    kind: kind.kind,
-    metadata: { name: `${part}-${base32(random)}`, namespace: session.namespace },
-    spec: family.approvals.spec(resource, plan),
-  };
-}
-
-/** A create whose answer was lost is read back by its name, never repeated. */
-async function create<T extends Resource>(
-  session: Session,
-  family: Family<T>,
-  resource: T,
-  plan: ShownPlan,
-): Promise<Approval> {
-  const { kind } = family.approvals;
-  const body = newApproval(session, family, resource, plan);
-  const options = { timeoutMs: session.requestMs };
-  try {
-    return await session.client.create(kind, session.namespace, body, options);
-  } catch (error) {
-    if (!isKubeError(error) || error.committed === "no") throw error;
-    const stored = await orAbsent(session.client.get(kind, body.metadata, options)).catch(() => undefined);
-    if (stored?.spec.planRef.uid === plan.uid) return stored;
-    throw failed(
-      `the answer was lost; look whether it was stored: kubectl get ${kind.kind.toLowerCase()} ${body.metadata.name} -n ${session.namespace}`,
-      error,
-    );
-  }
 }
 
 function reread<T extends Resource>(
@@ -146,6 +109,9 @@ function outcome<T extends Resource>(
   const underWay = status?.activeOperation !== undefined || family.record(resource) !== undefined;
   if (spent && !underWay && !mine && status?.phase === "InSync")
     return { state: "done", message: family.approvals.proved(resource, plan) };
+  const ended = !mine && (settledDown(resource) || status?.phase === "Failed");
+  const short = ended ? family.approvals.fellShort(resource, plan) : undefined;
+  if (short !== undefined) return { state: "stopped", message: `${short}. ${stuckMessage(resource)}` };
   if (status?.phase === "Suspended") return { state: "stopped", message: stuckMessage(resource) };
   if (status?.phase === "Blocked" && (!spent || !mine)) return { state: "stopped", message: stuckMessage(resource) };
   if (spent && !underWay && status?.phase === "AwaitingApproval") {

@@ -1,11 +1,15 @@
 /** What the kinds that people steer differ in. Commands are written over this; another kind is another descriptor. */
 
 import type { DatabaseTargetSpec } from "../crds/index.ts";
+import { PTAH_MIGRATION, type PtahMigration } from "../crds/ptahmigration.ts";
 import { PTAH_SCHEMA, type PtahSchema } from "../crds/ptahschema.ts";
 import { declaredSource } from "../crds/source.ts";
-import { SCHEMA_PHASES, type SchemaStatus } from "../crds/status/index.ts";
+import { MIGRATION_PHASES, SCHEMA_PHASES, type SchemaStatus } from "../crds/status/index.ts";
 import { type Custom, custom, type Kind, type RawCustom, type Stored } from "../kube/index.ts";
-import { type Approvals, SCHEMA_APPROVALS } from "./approvals.ts";
+import { type Approvals, MIGRATION_APPROVALS, SCHEMA_APPROVALS } from "./approvals.ts";
+import type { PlanChoice } from "./load.ts";
+import { migrationPlan, type PlanOutput, schemaPlan } from "./plan.ts";
+import type { Session } from "./session.ts";
 
 /** What is alike in every kind: policy, source and plan are the family's own. */
 export interface Resource extends Stored {
@@ -44,7 +48,11 @@ export interface Family<T extends Resource = Resource> {
   /** The command that prints its plan. */
   readonly planCommand: string;
   readonly approvals: Approvals<T>;
+  /** A plan of it, as it is printed. @throws Failure */
+  plan(session: Session, resource: T, choice: PlanChoice, output: PlanOutput): Promise<string>;
   record(resource: T): UnsettledRecord | undefined;
+  /** Why the word of `settle` would count for nothing now, and what does; undefined where it counts. */
+  unsettleable(resource: T): string | undefined;
   source(resource: T): SourceView;
 }
 
@@ -55,6 +63,7 @@ export interface Target<T extends Resource = Resource> {
 }
 
 export type Schema = Custom<PtahSchema>;
+export type Migration = Custom<PtahMigration>;
 
 export const SCHEMA: Family<Schema> = {
   kind: PTAH_SCHEMA.kind,
@@ -64,12 +73,40 @@ export const SCHEMA: Family<Schema> = {
   raw: custom.PtahSchema.raw,
   planCommand: "plan",
   approvals: SCHEMA_APPROVALS,
+  plan: schemaPlan,
   record: (schema) => schema.status?.pendingObservation,
+  unsettleable: () => undefined,
   source: (schema) => ({
     declared: declaredSource(schema.spec.desired),
     contentDigest: schema.status?.source?.contentDigest,
   }),
 };
 
-/** Every kind, the one a bare name means first. */
-export const FAMILIES: readonly [Family, ...Family[]] = [SCHEMA];
+export const MIGRATION: Family<Migration> = {
+  kind: PTAH_MIGRATION.kind,
+  words: [
+    "migration",
+    "migrations",
+    PTAH_MIGRATION.kind.toLowerCase(),
+    PTAH_MIGRATION.plural,
+    PTAH_MIGRATION.shortName,
+  ],
+  phases: MIGRATION_PHASES,
+  typed: custom.PtahMigration.typed,
+  raw: custom.PtahMigration.raw,
+  planCommand: "migration",
+  approvals: MIGRATION_APPROVALS,
+  plan: migrationPlan,
+  record: (migration) => migration.status?.unresolvedRun,
+  unsettleable: ({ metadata }) =>
+    metadata.deletionTimestamp === undefined
+      ? `settle counts only while a migration is being deleted; use kubectl ptah acknowledge ${metadata.name}`
+      : undefined,
+  source: (migration) => ({
+    declared: declaredSource(migration.spec.artifact),
+    contentDigest: migration.status?.artifact?.contentDigest,
+  }),
+};
+
+/** Every kind. */
+export const FAMILIES: readonly [Family, ...Family[]] = [SCHEMA, MIGRATION];

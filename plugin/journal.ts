@@ -1,10 +1,19 @@
-/** `kubectl ptah journal`: what happened to a schema, as far back as its journal reaches. */
+/** `kubectl ptah journal`: what happened to a resource, as far back as its journal reaches. */
 import type { JournalEntry } from "../crds/index.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Resource, Target } from "./families.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant, table, visible } from "./text.ts";
+
+/** What belongs to a run that ended, by its operation and not by its time. */
+const OF_A_RUN: ReadonlySet<JournalEntry["type"]> = new Set(["Verified", "RunAcknowledged"]);
+
+interface Row {
+  readonly entry: JournalEntry;
+  /** Under the end of its run. */
+  readonly joined: boolean;
+}
 
 /** @throws Failure (nothing stored) when no manager has kept a journal yet */
 export async function printJournal(session: Session, target: Target, output: "text" | "json"): Promise<ExitCode> {
@@ -19,9 +28,9 @@ export async function printJournal(session: Session, target: Target, output: "te
     session.io.stdout(`${JSON.stringify(content, undefined, 2)}\n`);
     return EXIT.printed;
   }
-  const rows = entries.map((entry) => [
+  const rows = joinedByRun(entries).map(({ entry, joined }) => [
     instant(entry.time) ?? "",
-    entry.type,
+    joined ? `  ${entry.type}` : entry.type,
     visible(wordsOf(entry, verdictOn(entry, resource))),
   ]);
   const lines = [
@@ -31,6 +40,20 @@ export async function printJournal(session: Session, target: Target, output: "te
   ];
   session.io.stdout(`${lines.join("\n")}\n`);
   return EXIT.printed;
+}
+
+/** Oldest first; a run's reading and acknowledgment stand under its end, so that they read as one execution. */
+function joinedByRun(entries: readonly JournalEntry[]): Row[] {
+  const ends = new Map<string | undefined, JournalEntry>();
+  for (const entry of entries) if (entry.type === "RunFinished") ends.set(entry.operationID, entry);
+  const endOf = (entry: JournalEntry): JournalEntry | undefined =>
+    entry.operationID !== undefined && OF_A_RUN.has(entry.type) ? ends.get(entry.operationID) : undefined;
+  return entries
+    .filter((entry) => endOf(entry) === undefined)
+    .flatMap((entry) => [
+      { entry, joined: false },
+      ...entries.filter((other) => endOf(other) === entry).map((other) => ({ entry: other, joined: true })),
+    ]);
 }
 
 /** Why policy does not let a plan run, by reason: the journal holds that a plan was published, the status what became of it. */
@@ -47,18 +70,26 @@ function verdictOn(entry: JournalEntry, resource: Resource): string | undefined 
 
 /** Names and reasons of one entry; a journal holds no messages. */
 function wordsOf(entry: JournalEntry, verdict: string | undefined): string {
-  const { plan, replaced, approver, count } = entry;
+  const { plan, replaced, approver, count, stoppedAt, acknowledgedBy } = entry;
   return [
     ...(entry.outcome === undefined ? [] : [entry.outcome]),
     ...(entry.operation === undefined ? [] : [entry.operation]),
     ...(entry.reason === undefined ? [] : [entry.reason]),
     ...(plan === undefined ? [] : [plan.name]),
+    ...(entry.appliedCount === undefined ? [] : [`${entry.appliedCount} applied`]),
+    ...(stoppedAt === undefined ? [] : [stopOf(stoppedAt)]),
     ...(entry.approvalRequired ? ["asks for approval"] : []),
     ...(verdict === undefined ? [] : [verdict]),
     ...(replaced === undefined ? [] : [`replaces ${replaced.name}`]),
     ...(entry.approvalName === undefined ? [] : [`approval ${entry.approvalName}`]),
+    ...(entry.authorization === "Policy" ? ["let by policy"] : []),
     ...(approver === undefined ? [] : [`by ${approver.username}`]),
+    ...(entry.acknowledgment === undefined ? [] : [`acknowledgment ${entry.acknowledgment.name}`]),
+    ...(acknowledgedBy === undefined ? [] : [`by ${acknowledgedBy.username}`]),
     ...(entry.jobName === undefined ? [] : [`Job ${entry.jobName}`]),
     ...(count === undefined || count < 2 ? [] : [`${count} times until ${instant(entry.lastTime) ?? "now"}`]),
   ].join(", ");
 }
+
+const stopOf = ({ version, statement }: NonNullable<JournalEntry["stoppedAt"]>): string =>
+  `stopped at version ${version}${statement === undefined ? "" : `, statement ${statement}`}`;

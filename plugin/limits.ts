@@ -22,6 +22,8 @@ export const limits = {
   chunksAtOnce: 4,
   /** Objects one list may print. */
   listMax: 5_000,
+  /** Files that one warning names. */
+  namedFilesMax: 5,
   /** A question's answer. */
   answerBytesMax: 1_024,
 } as const;

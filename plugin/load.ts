@@ -30,7 +30,8 @@ export interface LoadedPlan {
   readonly unrecordedDestructive: boolean;
 }
 
-interface Named {
+/** A plan as a status names it. */
+export interface Named {
   readonly name: string;
   readonly uid: string;
   readonly fingerprint: string;
@@ -86,7 +87,8 @@ function checkPlan(schema: Custom<PtahSchema>, plan: Custom<PtahSchemaPlan>, nam
   if (indexes.some((index, position) => index !== position)) refuse("does not number its chunks from 0");
 }
 
-function ownedBy(object: Stored, kind: string, uid: string): boolean {
+/** Whether one resource of the kind owns it, and nobody else. */
+export function ownedBy(object: Stored, kind: string, uid: string): boolean {
   const owners = object.metadata.ownerReferences ?? [];
   return owners.length === 1 && owners[0]?.kind === kind && owners[0].uid === uid;
 }

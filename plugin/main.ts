@@ -1,19 +1,23 @@
 /** `kubectl ptah`: the path of a database change from the command line, under the user's own rights. */
 import { Command, CommanderError, Option } from "commander";
+import { acknowledge } from "./acknowledge.ts";
 import { approve } from "./approve.ts";
 import { explain } from "./explain.ts";
 import { EXIT, type ExitCode, failureOf, usage } from "./failure.ts";
-import { FAMILIES, type Family, type Resource, SCHEMA, type Schema, type Target } from "./families.ts";
+import { FAMILIES, type Family, MIGRATION, type Resource, SCHEMA, type Target } from "./families.ts";
 import { type Io, processIo } from "./io.ts";
 import { printJournal } from "./journal.ts";
 import { limits } from "./limits.ts";
+import { MIGRATION_COLUMNS, printMigration } from "./migrationview.ts";
 import { type PlanOutput, printPlan } from "./plan.ts";
 import { refresh } from "./refresh.ts";
-import { printSchema, printSchemas } from "./schemaview.ts";
-import { durationFlag, openSession, type Session, type SharedFlags, targetOf } from "./session.ts";
+import { type OwnColumn, printList } from "./resourceview.ts";
+import { printSchema } from "./schemaview.ts";
+import { durationFlag, openSession, type Session, type SharedFlags } from "./session.ts";
 import { settle } from "./settle.ts";
+import { namedBy, resolve } from "./target.ts";
 import { versionText } from "./version.ts";
-import { waitFor } from "./wait.ts";
+import { patiently, waitFor } from "./wait.ts";
 
 interface Flags extends SharedFlags {
   readonly output: PlanOutput;
@@ -58,7 +62,9 @@ Exit codes:
   0  printed or done
   1  could not read, verify or do it; wait: somebody has to act, or the time is over
   2  wrong usage
-  3  nothing stored to print`;
+  3  nothing stored to print
+
+A name is schema/NAME or migration/NAME; a bare NAME where only one kind has it.`;
 
 function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>): Command {
   const program = shared(new Command("kubectl ptah"))
@@ -80,6 +86,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
         ends(() => handler(name, command.optsWithGlobals<Flags>())),
       );
   };
+  viewCommands(io, add);
   clusterCommands(io, add);
   output(
     add(
@@ -101,35 +108,71 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
 
 type Add = (signature: string, description: string, handler: Handler) => Command;
 
-function clusterCommands(io: Io, add: Add): void {
-  const on = <T extends Resource>(
-    families: readonly [Family<T>, ...Family<T>[]],
-    act: (session: Session, target: Target<T>, flags: Flags) => Promise<ExitCode>,
-  ): Handler => {
-    return async (argument, flags) => {
-      const target = targetOf(argument ?? "", families);
-      return act(await openSession(io, flags), target, flags);
-    };
+type Act<T extends Resource> = (session: Session, target: Target<T>, flags: Flags) => Promise<ExitCode>;
+
+/** A command on one resource. @param patient a silent API server is waited for */
+function on<T extends Resource>(
+  io: Io,
+  families: readonly [Family<T>, ...Family<T>[]],
+  act: Act<T>,
+  patient = false,
+): Handler {
+  return async (argument, flags) => {
+    const named = namedBy(argument ?? "", families);
+    const session = await openSession(io, flags);
+    const find = () => resolve(session, named);
+    return act(session, patient ? await patiently(session, named.name, waitMsOf(flags), find) : await find(), flags);
   };
+}
+
+/** A command on one resource of a kind, or without a name on all of them. */
+function oneOrAll<T extends Resource>(
+  io: Io,
+  family: Family<T>,
+  one: Act<T>,
+  own: readonly OwnColumn<T>[] = [],
+): Handler {
+  return async (argument, flags) => {
+    const all = flags.allNamespaces === true;
+    if (argument === undefined)
+      return printList(await openSession(io, flags), family, { all, output: textOrJson(flags), own });
+    if (all) throw usage(`-A lists the ${family.words[1]} of every namespace; leave the name out`);
+    return on(io, [family], one)(argument, flags);
+  };
+}
+
+function viewCommands(io: Io, add: Add): void {
   output(
     shared(
       add(
         "schema [name]",
         "where a schema is and what to do next; without a name, all of them",
-        async (argument, flags) => {
-          if (argument === undefined)
-            return printSchemas(await openSession(io, flags), flags.allNamespaces === true, textOrJson(flags));
-          if (flags.allNamespaces === true) throw usage("-A lists the schemas of every namespace; leave the name out");
-          return on([SCHEMA], (session, target) => printSchema(session, target, textOrJson(flags)))(argument, flags);
-        },
+        oneOrAll(io, SCHEMA, (session, target, flags) => printSchema(session, target, textOrJson(flags))),
       ),
     ),
   ).option("-A, --all-namespaces", "schemas of every namespace");
+  output(
+    shared(
+      add(
+        "migration [name]",
+        "where a migration is, what is pending, how its last run ended and what to do next; without a name, all of them",
+        oneOrAll(
+          io,
+          MIGRATION,
+          (session, target, flags) => printMigration(session, target, textOrJson(flags)),
+          MIGRATION_COLUMNS,
+        ),
+      ),
+    ),
+  ).option("-A, --all-namespaces", "migrations of every namespace");
+}
+
+function clusterCommands(io: Io, add: Add): void {
   shared(
     add(
       "plan <name>",
-      "the plan that stands: what would run, with class and reason of each statement",
-      on([SCHEMA], plan),
+      "the plan that stands: a schema's statements with class and reason, a migration's versions and checksums",
+      on(io, FAMILIES, plan),
     ),
   )
     .addOption(
@@ -142,17 +185,16 @@ function clusterCommands(io: Io, add: Add): void {
       add(
         "approve <name>",
         "show the plan that waits, ask, and approve exactly that plan",
-        on(FAMILIES, approveCommand),
+        on(io, FAMILIES, approveCommand),
       ),
     ),
   )
     .option("-y, --yes", "do not ask")
     .option("--wait", "wait until a fresh read has proved it");
-  waiting(shared(add("wait <name>", "wait until in sync, or somebody has to act", on(FAMILIES, waitCommand)))).option(
-    "--for <phase>",
-    "wait for this phase instead",
-  );
-  waiting(shared(add("refresh <name>", "ask for a read of the database now", on(FAMILIES, refreshCommand)))).option(
+  waiting(
+    shared(add("wait <name>", "wait until in sync, or somebody has to act", on(io, FAMILIES, waitCommand, true))),
+  ).option("--for <phase>", "wait for this phase instead");
+  waiting(shared(add("refresh <name>", "ask for a read of the database now", on(io, FAMILIES, refreshCommand)))).option(
     "--wait",
     "wait until that read has ended",
   );
@@ -161,7 +203,7 @@ function clusterCommands(io: Io, add: Add): void {
       add(
         "journal <name>",
         "what happened, as far back as the journal reaches",
-        on(FAMILIES, (session, target, flags) => printJournal(session, target, textOrJson(flags))),
+        on(io, FAMILIES, (session, target, flags) => printJournal(session, target, textOrJson(flags))),
       ),
     ),
   );
@@ -170,21 +212,39 @@ function clusterCommands(io: Io, add: Add): void {
       add(
         "settle <name>",
         "end the record of an Apply that no reading can settle, on your word",
-        on([SCHEMA], settleCommand),
+        on(io, FAMILIES, settleCommand),
       ),
     ),
   )
     .option("-y, --yes", "do not ask")
     .option("--wait", "wait until the record is ended");
+  waiting(
+    shared(
+      add(
+        "acknowledge <name>",
+        "show the migration's run that nobody can account for, what to check, ask, and end the hold of exactly that run",
+        on(io, [MIGRATION], (session, target, flags) => acknowledge(session, target, decisionOf(flags))),
+      ),
+    ),
+  )
+    .option("-y, --yes", "do not ask")
+    .option("--wait", "wait until the hold is over");
 }
 
 const waitMsOf = (flags: Flags): number => durationFlag("--wait-timeout", flags.waitTimeout, limits.waitMs);
 
-const plan = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
+/** Flags of a command that asks and may wait. */
+const decisionOf = (flags: Flags) => ({
+  yes: flags.yes === true,
+  wait: flags.wait === true,
+  waitMs: waitMsOf(flags),
+});
+
+const plan = <T extends Resource>(session: Session, target: Target<T>, flags: Flags): Promise<ExitCode> =>
   printPlan(session, target, flags.applied === true ? "applied" : "current", flags.output);
 
 const approveCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
-  approve(session, target, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+  approve(session, target, decisionOf(flags));
 
 const waitCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
   waitFor(session, target, flags.for, waitMsOf(flags));
@@ -192,8 +252,8 @@ const waitCommand = (session: Session, target: Target, flags: Flags): Promise<Ex
 const refreshCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
   refresh(session, target, flags.wait === true, waitMsOf(flags));
 
-const settleCommand = (session: Session, target: Target<Schema>, flags: Flags): Promise<ExitCode> =>
-  settle(session, target, { yes: flags.yes === true, wait: flags.wait === true, waitMs: waitMsOf(flags) });
+const settleCommand = (session: Session, target: Target, flags: Flags): Promise<ExitCode> =>
+  settle(session, target, decisionOf(flags));
 
 function shared(command: Command): Command {
   return command

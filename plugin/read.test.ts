@@ -100,7 +100,11 @@ describe("kubectl ptah plan", () => {
   });
 
   test.each([
-    ["nothing of that name", (w: World) => w.drop("ptahschemas", "orders"), "there is no PtahSchema orders"],
+    [
+      "nothing of that name",
+      (w: World) => w.drop("ptahschemas", "orders"),
+      "there is no PtahSchema or PtahMigration orders",
+    ],
     ["no plan", (w: World) => w.status({ plan: undefined, phase: "InSync" }), "has no current plan (phase InSync)"],
     ["a plan that is gone", (w: World) => w.drop("ptahschemaplans", PLAN), "is no longer stored"],
   ])("%s ends with 3 and prints nothing", async (_, change, message) => {
@@ -179,7 +183,7 @@ describe("kubectl ptah plan", () => {
   });
 
   test("asks for its own objects alone", async () => {
-    const ran = await run(waitingWorld(), ["plan", "orders"]);
+    const ran = await run(waitingWorld(), ["plan", "schema/orders"]);
     const plurals = new Set(ran.requests.map((request) => request.path.split("/")[6]));
     expect(plurals).toEqual(new Set(["ptahschemas", "ptahschemaplans", "ptahschemaplanchunks"]));
     expect(ran.requests[0]?.headers.get("user-agent")).toStartWith("kubectl-ptah/");
@@ -302,7 +306,7 @@ describe("usage", () => {
     [["plan"], "missing required argument"],
     [["plan", "orders", "-o", "yaml"], "Allowed choices are text, sql, json"],
     [["plan", "orders", "--current", "--applied"], "cannot be used with"],
-    [["plan", "pod/orders"], "this command knows no pod; write schema/orders"],
+    [["plan", "pod/orders"], "this command knows no pod; write schema/orders or migration/orders"],
     [["schema", "orders", "-A"], "-A lists the schemas of every namespace; leave the name out"],
     [["plan", "orders", "--timeout", "soon"], "--timeout needs a duration"],
     [["wait", "orders", "--for", "Happiness"], "--for needs a phase"],

@@ -2,7 +2,7 @@
 import { parseDurationMs } from "../crds/duration.ts";
 import { connect, type KubeClient, orAbsent } from "../kube/index.ts";
 import { nothingStored, usage } from "./failure.ts";
-import type { Family, Resource, Target } from "./families.ts";
+import type { Resource, Target } from "./families.ts";
 import type { Io } from "./io.ts";
 import { limits } from "./limits.ts";
 import { type Colors, colorsOf } from "./text.ts";
@@ -37,26 +37,6 @@ export async function openSession(io: Io, flags: SharedFlags): Promise<Session> 
   const requestMs = durationFlag("--timeout", flags.timeout, limits.requestMs);
   const { client, connection } = await connect(flags, io.env, `kubectl-ptah/${pluginVersion()}`);
   return { io, client, namespace: flags.namespace ?? connection.namespace, requestMs, colors: colorsOf(io) };
-}
-
-/**
- * The resource in `NAME` or `WORD/NAME`; a bare name is one of the first family.
- * @param families the kinds the command works on
- * @throws Failure (usage) for another kind of resource
- */
-export function targetOf<T extends Resource>(
-  argument: string,
-  families: readonly [Family<T>, ...Family<T>[]],
-): Target<T> {
-  const slash = argument.indexOf("/");
-  if (slash < 0) return { family: families[0], name: argument };
-  const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
-  const name = argument.slice(slash + 1);
-  const family = families.find((known) => known.words.includes(word));
-  const forms = families.map((known) => `${known.words[0]}/${name || "NAME"}`).join(" or ");
-  if (family === undefined) throw usage(`this command knows no ${word}; write ${forms}`);
-  if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
-  return { family, name };
 }
 
 /** Reads a resource, uncached. @throws Failure (nothing stored) when there is none */

@@ -2,7 +2,7 @@
 import { annotation } from "../crds/names.ts";
 import { confirm } from "./ask.ts";
 import { EXIT, type ExitCode, failed, nothingStored } from "./failure.ts";
-import type { Target, UnsettledRecord } from "./families.ts";
+import type { Resource, Target, UnsettledRecord } from "./families.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant } from "./text.ts";
 import { waitUntil } from "./wait.ts";
@@ -14,11 +14,17 @@ export interface SettleFlags {
 }
 
 /** @throws Failure */
-export async function settle(session: Session, target: Target, flags: SettleFlags): Promise<ExitCode> {
+export async function settle<T extends Resource>(
+  session: Session,
+  target: Target<T>,
+  flags: SettleFlags,
+): Promise<ExitCode> {
   const { family, name } = target;
   const resource = await readResource(session, target);
   const record = family.record(resource);
   if (record === undefined) throw nothingStored(`no Apply of ${name} is unsettled`);
+  const instead = family.unsettleable(resource);
+  if (instead !== undefined) throw failed(`nothing was settled: ${instead}`);
   session.io.stdout(`${recordLines(family.kind, `${session.namespace}/${name}`, record).join("\n")}\n`);
   if (!flags.yes) {
     const question = "Have you established what that run did to the database? Its record is ended on your word.";

@@ -53,8 +53,9 @@ const HELD_REASONS: ReadonlySet<string> = new Set([
   "RealmNotAuthorized",
 ]);
 
-/** Held up by something that only a person mends. */
-function isHeld(resource: Resource): boolean {
+/** Held up by something that only a person mends, or that may pass within moments. */
+function isHeld(family: Family, resource: Resource): boolean {
+  if (readingComes(family, resource) && restVerdict(resource).state === "stopped") return true;
   const current = resource.status?.observedGeneration === resource.metadata.generation;
   return current && HELD_REASONS.has(conditionOf(resource, "Ready")?.reason ?? "");
 }
@@ -66,8 +67,13 @@ export function restVerdict(resource: Resource): Verdict {
   if (!settledDown(resource)) return GOING;
   const phase = resource.status?.phase;
   if (phase === "InSync") return { state: "done", message: `${resource.metadata.name} is in sync` };
-  return NEEDS_SOMEBODY.includes(phase) ? { state: "stopped", message: stuckMessage(resource) } : GOING;
+  const rests = NEEDS_SOMEBODY.includes(phase) || conditionOf(resource, "Ready")?.reason === "ApplyDisabled";
+  return rests ? { state: "stopped", message: stuckMessage(resource) } : GOING;
 }
+
+/** Whether a record's own reading, which may settle it by itself, has yet to come; a stop is not believed at once then. */
+export const readingComes = <T extends Resource>(family: Family<T>, resource: T): boolean =>
+  family.record(resource)?.next !== undefined;
 
 /**
  * Looks until the verdict is no longer "going".
@@ -97,12 +103,16 @@ export async function waitUntil<T extends Resource>(
   }
 }
 
-interface Seen<T extends Resource> {
-  last?: T;
+/** Whether the API server answers. */
+interface Reach {
   /** Since when no look succeeds, and how the last one ended. */
   failing?: { readonly sinceMs: number; readonly why: string };
   /** It was said that the API server does not answer. */
   quiet: boolean;
+}
+
+interface Seen<T extends Resource> extends Reach {
+  last?: T;
   /** What no manager has looked at, since when that was seen here, and the sentence about it once it was said. */
   unseen?: { readonly what: string; readonly sinceMs: number; said?: string };
 }
@@ -145,31 +155,57 @@ async function tellUnseen<T extends Resource>(
   say(session, sentence);
 }
 
+const look = <T extends Resource>(session: Session, target: Target<T>, seen: Seen<T>): Promise<T | undefined> =>
+  attempt(session, target.name, seen, () => readResource(session, target));
+
 /** One look. A failure that may pass is said once and tried again for a bounded time. */
-async function look<T extends Resource>(session: Session, target: Target<T>, seen: Seen<T>): Promise<T | undefined> {
+async function attempt<R>(
+  session: Session,
+  name: string,
+  reach: Reach,
+  read: () => Promise<R>,
+): Promise<R | undefined> {
   const { io } = session;
   const callOff = io.later(limits.quietMs, () => {
-    if (seen.quiet) return;
-    seen.quiet = true;
+    if (reach.quiet) return;
+    reach.quiet = true;
     say(session, `the API server has not answered for ${span(limits.quietMs)}; still trying`);
   });
   try {
-    const resource = await readResource(session, target);
-    if (seen.failing !== undefined) say(session, `${target.name} can be read again`);
-    seen.failing = undefined;
-    seen.quiet = false;
-    return resource;
+    const found = await read();
+    if (reach.failing !== undefined) say(session, `${name} can be read again`);
+    reach.failing = undefined;
+    reach.quiet = false;
+    return found;
   } catch (error) {
     if (!isKubeError(error, "Unavailable", "Timeout", "TooManyRequests")) throw error;
     const nowMs = io.monotonicMs();
-    if (seen.failing === undefined) say(session, `${target.name} cannot be read: ${error.message}; trying again`);
-    seen.failing = { sinceMs: seen.failing?.sinceMs ?? nowMs, why: error.message };
-    if (nowMs - seen.failing.sinceMs >= limits.unreachableMs) {
-      throw new Failure(EXIT.failed, `gave up: ${target.name} cannot be read: ${error.message}`, { cause: error });
+    if (reach.failing === undefined) say(session, `${name} cannot be read: ${error.message}; trying again`);
+    reach.failing = { sinceMs: reach.failing?.sinceMs ?? nowMs, why: error.message };
+    if (nowMs - reach.failing.sinceMs >= limits.unreachableMs) {
+      throw new Failure(EXIT.failed, `gave up: ${name} cannot be read: ${error.message}`, { cause: error });
     }
     return undefined;
   } finally {
     callOff();
+  }
+}
+
+/** Reads until the API server answers, as patiently as waiting does. @throws Failure */
+export async function patiently<R>(
+  session: Session,
+  name: string,
+  timeoutMs: number,
+  read: () => Promise<R>,
+): Promise<R> {
+  const end = session.io.monotonicMs() + timeoutMs;
+  const reach: Reach = { quiet: false };
+  for (;;) {
+    const found = await attempt(session, name, reach, read);
+    if (found !== undefined) return found;
+    const leftMs = end - session.io.monotonicMs();
+    if (leftMs <= 0) throw failed(`gave up after ${span(timeoutMs)}: ${name} cannot be read: ${reach.failing?.why}`);
+    await session.io.sleep(Math.min(limits.pollMs, leftMs));
   }
 }
 
@@ -188,22 +224,30 @@ export async function waitFor(
   timeoutMs: number,
 ): Promise<ExitCode> {
   const wanted = phase === undefined ? undefined : phaseNamed(target.family, phase);
-  let heldSinceMs: number | undefined;
-  const judge = async (resource: Resource): Promise<Verdict> => {
-    if (wanted === undefined) {
-      const nowMs = session.io.monotonicMs();
-      heldSinceMs = isHeld(resource) ? (heldSinceMs ?? nowMs) : undefined;
-      if (heldSinceMs !== undefined && nowMs - heldSinceMs >= limits.heldMs) {
-        return { state: "stopped", message: stuckMessage(resource) };
-      }
-      const verdict = restVerdict(resource);
-      const current = verdict.state === "going" || (await isResolved(session, target.family.source(resource)));
-      return current ? verdict : GOING;
-    }
-    const { status, metadata } = resource;
+  const judge = wanted === undefined ? restJudge(session, target.family) : inPhase(wanted);
+  session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
+  return EXIT.printed;
+}
+
+function inPhase(wanted: string): (resource: Resource) => Verdict {
+  return ({ status, metadata }) => {
     const there = status?.phase === wanted && status.observedGeneration === metadata.generation;
     return there ? { state: "done", message: `${metadata.name} is ${wanted}` } : GOING;
   };
-  session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
-  return EXIT.printed;
+}
+
+/** At rest, with patience for what may pass by itself. */
+function restJudge(session: Session, family: Family): (resource: Resource) => Promise<Verdict> {
+  let heldSinceMs: number | undefined;
+  return async (resource) => {
+    const nowMs = session.io.monotonicMs();
+    heldSinceMs = isHeld(family, resource) ? (heldSinceMs ?? nowMs) : undefined;
+    if (heldSinceMs !== undefined && nowMs - heldSinceMs >= limits.heldMs) {
+      return { state: "stopped", message: stuckMessage(resource) };
+    }
+    if (heldSinceMs !== undefined && readingComes(family, resource)) return GOING;
+    const verdict = restVerdict(resource);
+    const current = verdict.state === "going" || (await isResolved(session, family.source(resource)));
+    return current ? verdict : GOING;
+  };
 }

@@ -64,7 +64,7 @@ describe("kubectl ptah approve", () => {
       if (reads) world.put("seen", { metadata: { name: String(world.all("seen").length), uid: "-" } });
       return undefined;
     };
-    const ran = await run(world, ["approve", "orders", "--yes"]);
+    const ran = await run(world, ["approve", "schema/orders", "--yes"]);
     expect([ran.code, writes(ran.requests)]).toEqual([1, []]);
     expect(ran.stderr).toContain("the plan was replaced while it was read; nothing was approved");
   });
@@ -416,7 +416,7 @@ describe("kubectl ptah settle", () => {
       first.seen = true;
       return undefined;
     };
-    const ran = await run(world, ["settle", "orders", "--yes"]);
+    const ran = await run(world, ["settle", "schema/orders", "--yes"]);
     expect([ran.code, writes(ran.requests)]).toEqual([1, []]);
     expect(annotationsOf(world)).toEqual({});
   });

@@ -1,0 +1,98 @@
+/** `kubectl ptah acknowledge`: a person who has looked in the database ends the hold of one run that nobody could account for. */
+import { custom } from "../kube/index.ts";
+import { confirm } from "./ask.ts";
+import { createNamed } from "./create.ts";
+import { EXIT, type ExitCode, type Failure, failed, nothingStored } from "./failure.ts";
+import type { Migration, Target, UnsettledRecord } from "./families.ts";
+import { checkLines, knownLines, unresolvedLines } from "./runchecks.ts";
+import { readResource, type Session } from "./session.ts";
+import { instant } from "./text.ts";
+import { waitUntil } from "./wait.ts";
+
+export interface AcknowledgeFlags {
+  readonly yes: boolean;
+  readonly wait: boolean;
+  readonly waitMs: number;
+}
+
+const CONSEQUENCE =
+  "Acknowledging ends the hold of this one run. The history is read again; versions that are pending then are planned anew " +
+  "and wait for their own decision. A dirty row still blocks until it is cleared.";
+
+/** @throws Failure; nothing was acknowledged then, or its message says that the answer to the create was lost */
+export async function acknowledge(
+  session: Session,
+  target: Target<Migration>,
+  flags: AcknowledgeFlags,
+): Promise<ExitCode> {
+  const { family, name } = target;
+  const migration = await readResource(session, target);
+  const record = family.record(migration);
+  if (record === undefined) throw nothingHeld(migration);
+  session.io.stdout(shown(session, migration, record));
+  if (!flags.yes) {
+    const question = "Have you established in the database what this run did?";
+    await confirm(session.io, question, name);
+  }
+  const again = await readResource(session, target);
+  if (!isSameRun(migration, record, again, family.record(again)))
+    throw failed("another run is held, or none, than the one that was shown; nothing was acknowledged. Read again.");
+  const stored = await createNamed(session, custom.PtahMigrationRunAcknowledgment.typed, {
+    from: name,
+    spec: { migrationRef: { name, uid: again.metadata.uid }, operationID: record.operationID },
+    isIt: ({ spec }) => spec.operationID === record.operationID && spec.migrationRef.uid === again.metadata.uid,
+  });
+  session.io.stdout(
+    `acknowledged: ${stored.metadata.name} for ${record.operationID}; the hold ends once nobody may still write\n`,
+  );
+  if (!flags.wait) return EXIT.printed;
+  const message = await waitUntil(session, target, flags.waitMs, (seen) =>
+    family.record(seen)?.operationID === record.operationID
+      ? { state: "going" }
+      : {
+          state: "done",
+          message: `the hold of ${record.operationID} is over; kubectl ptah wait migration/${name} follows what comes`,
+        },
+  );
+  session.io.stdout(`${message}\n`);
+  return EXIT.printed;
+}
+
+function shown(session: Session, migration: Migration, record: UnsettledRecord): string {
+  const parts = [
+    unresolvedLines(migration, record),
+    knownLines(migration, record, session.io.nowMs()),
+    checkLines(migration, record),
+    [CONSEQUENCE],
+  ];
+  return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n\n`;
+}
+
+/** The same attempt of the same plan of the same object: its operation, its plan and its Job. */
+function isSameRun(
+  before: Migration,
+  record: UnsettledRecord,
+  now: Migration,
+  standing: UnsettledRecord | undefined,
+): boolean {
+  return (
+    now.metadata.uid === before.metadata.uid &&
+    standing?.operationID === record.operationID &&
+    standing.plan?.uid === record.plan?.uid &&
+    standing.job.name === record.job.name
+  );
+}
+
+/** Why there is nothing to acknowledge, with what was last settled. */
+function nothingHeld({ metadata, status }: Migration): Failure {
+  const nothing = `no run of ${metadata.name} is held`;
+  if (status?.activeOperation?.type === "Apply")
+    return nothingStored(
+      `${nothing}: one is under way (Job ${status.activeOperation.jobName}) and may yet end by itself`,
+    );
+  const last = status?.resolvedRun;
+  if (last === undefined) return nothingStored(nothing);
+  return nothingStored(
+    `${nothing}; the last one, ${last.operationID}, was settled at ${instant(last.resolvedAt)} (${last.resolution})`,
+  );
+}

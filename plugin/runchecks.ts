@@ -1,0 +1,116 @@
+/** What is known of a run that nobody can account for, what is not, and where in the database to look. */
+import { normalizeEngine } from "../crds/engine.ts";
+import type { MigrationRun } from "../crds/status/index.ts";
+import type { Migration, UnsettledRecord } from "./families.ts";
+import { dirtyOf, stoppedAt, versionsOf } from "./runview.ts";
+import { field, instant, visible } from "./text.ts";
+
+/** The run's own account, where status still has it: a later run takes its place, a restore may lose it. */
+function accountOf({ status }: Migration, record: UnsettledRecord): MigrationRun | undefined {
+  return status?.lastRun?.operationID === record.operationID ? status.lastRun : undefined;
+}
+
+/** The run field by field. */
+export function unresolvedLines(migration: Migration, record: UnsettledRecord): string[] {
+  const run = accountOf(migration, record);
+  const { metadata, spec } = migration;
+  return [
+    ...field("Migration", `${metadata.namespace ?? ""}/${metadata.name}`),
+    ...field("Operation", record.operationID),
+    ...field("Outcome", record.outcome),
+    ...field("Plan", record.plan?.name),
+    ...field("Approved by", record.approval && visible(record.approval.approver.username)),
+    ...field("Job", record.job.name),
+    ...field("Engine", spec.target.engine),
+    ...field("Database", run?.targetIdentityDigest ?? record.targetIdentityDigest),
+    ...field("Started", instant(run?.startedAt)),
+    ...field("Recorded", instant(record.recordedAt)),
+    ...field("May write until", instant(record.executionNotAfter)),
+    ...field("Message", run?.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
+  ];
+}
+
+export function knownLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
+  return [
+    "Known:",
+    ...known(migration, record).map((line) => `  - ${line}`),
+    "Not known:",
+    ...unknown(migration, record, nowMs).map((line) => `  - ${line}`),
+  ];
+}
+
+function known(migration: Migration, record: UnsettledRecord): string[] {
+  const run = accountOf(migration, record);
+  const { history } = migration.status ?? {};
+  const dirty = dirtyOf(history);
+  const after = history !== undefined && Date.parse(history.observedAt) >= Date.parse(record.recordedAt);
+  return [
+    ...(run?.appliedVersions === undefined
+      ? []
+      : [`the run reported as applied: ${versionsOf(run.appliedVersions) ?? "nothing"}`]),
+    ...(run?.failure === undefined ? [] : [`it stopped at ${stoppedAt(run.failure)}`]),
+    ...(after
+      ? [
+          `a read after it (${instant(history.observedAt)}) found version ${history.currentVersion} as the highest applied, ${history.pendingCount} pending${dirty === undefined ? "" : `, and dirty: ${dirty}`}`,
+        ]
+      : []),
+    ...(record.job.terminal === true ? ["its Job has ended"] : []),
+    ...(record.restored === true
+      ? ["only identities: the record was put back from metadata after its status was lost"]
+      : []),
+    "it is never run again, whatever is decided here",
+  ];
+}
+
+function unknown(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
+  const run = accountOf(migration, record);
+  const { history } = migration.status ?? {};
+  const until = Date.parse(record.executionNotAfter ?? "");
+  return [
+    ...(run?.appliedVersions === undefined ? ["which versions it applied: it left no account of itself"] : []),
+    run?.failure === undefined
+      ? "at which statement it stopped"
+      : `whether statement ${run.failure.statement} of version ${run.failure.version} took effect${record.outcome === "Partial" ? " in part" : ""}`,
+    ...(history === undefined || Date.parse(history.observedAt) < Date.parse(record.recordedAt)
+      ? ["what the revision table says: no read of it followed the run yet"]
+      : []),
+    ...(until > nowMs
+      ? [
+          `whether its Pod still writes: it may until ${instant(record.executionNotAfter)}; the hold does not end before`,
+        ]
+      : []),
+    ...(run?.targetIdentityDigest === undefined
+      ? ["which database it opened: the one above is the planned one, somewhere to start looking"]
+      : []),
+  ];
+}
+
+const TABLE = "SELECT version, state, applied, total FROM schema_migrations ORDER BY version;";
+
+/** Where to look, by engine. Statements for a person to run; the plugin opens no database. */
+export function checkLines(migration: Migration, record: UnsettledRecord): string[] {
+  const run = accountOf(migration, record);
+  const where =
+    run?.failure === undefined ? "the version behind the last applied one" : `version ${run.failure.version}`;
+  const steps = normalizeEngine(migration.spec.target.engine) === "mysql" ? mysqlChecks(where) : postgresChecks(where);
+  const lines = [
+    ...steps,
+    "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set",
+    `kubectl ptah refresh migration/${migration.metadata.name} --wait then settles the run by itself where nothing is left pending`,
+  ];
+  return ["Look in the database before you answer:", ...lines.map((line, index) => `  ${index + 1}. ${line}`)];
+}
+
+const mysqlChecks = (where: string): string[] => [
+  "SHOW FULL PROCESSLIST;  no session of the run may be at work any more",
+  `${TABLE}  a row that is not 'applied' is of the version that stopped`,
+  `compare the file of ${where} with SHOW CREATE TABLE and the data, statement by statement: MySQL and MariaDB commit each ` +
+    "DDL statement at once, so one that failed, or whose answer was lost, may have taken effect, also in transaction mode file",
+];
+
+const postgresChecks = (where: string): string[] => [
+  "SELECT pid, state, xact_start, left(query, 60) FROM pg_stat_activity WHERE datname = current_database();  no session of the run may be at work any more",
+  `${TABLE}  a row that is not 'applied' is of the version that stopped`,
+  `compare the file of ${where} with the database: in transaction mode file it is there with its row or not at all; in mode ` +
+    "none every statement before the one it stopped at is committed, and that one may be",
+];

@@ -1,0 +1,59 @@
+/** A migration's run as a person reads it: how it ended and where it stopped. Numbers and names, never SQL. */
+import type { MigrationHistory, MigrationRun, RunFailure } from "../crds/status/index.ts";
+import { field, instant, visible } from "./text.ts";
+
+/** `version 3, statement 2 (SQLSTATE 42P07)`. */
+export function stoppedAt({ version, statement, sqlState, mysqlErrno }: RunFailure): string {
+  const codes = [
+    ...(sqlState === undefined ? [] : [`SQLSTATE ${sqlState}`]),
+    ...(mysqlErrno === undefined ? [] : [`MySQL error ${mysqlErrno}`]),
+  ];
+  return `version ${version}, statement ${statement}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`;
+}
+
+/** The row that an interrupted or failed version left. */
+export function dirtyOf(history: MigrationHistory | undefined): string | undefined {
+  const row = history?.dirtyRevision;
+  if (row !== undefined) return `version ${row.version}, ${row.applied} of ${row.total} statements recorded as done`;
+  return history?.dirty === true ? "yes" : undefined;
+}
+
+/** How long a list of versions may get on one line. */
+const VERSIONS_MAX = 32;
+
+/** Versions on one line; bounded. */
+export function versionsOf(versions: readonly number[] | undefined): string | undefined {
+  if (versions === undefined || versions.length === 0) return undefined;
+  const more = versions.length > VERSIONS_MAX ? ` and ${versions.length - VERSIONS_MAX} more` : "";
+  return `${versions.slice(0, VERSIONS_MAX).join(", ")}${more}`;
+}
+
+/** Who let it run. */
+function authorityOf({ approval, authorization }: MigrationRun): string | undefined {
+  if (approval !== undefined) return `approval ${approval.name} by ${visible(approval.approver.username)}`;
+  return authorization === "Policy" ? "policy (apply: Always)" : undefined;
+}
+
+/** The last run, field by field. */
+export function runLines(run: MigrationRun): string[] {
+  const { verification } = run;
+  return [
+    ...field("Last run", `${run.outcome}${run.finishedAt === undefined ? "" : `, ended ${instant(run.finishedAt)}`}`),
+    ...field("Run operation", run.operationID),
+    ...field("Run plan", run.plan?.name),
+    ...field("Run let by", authorityOf(run)),
+    ...field("Run Job", run.job?.name),
+    ...field(
+      "Run applied",
+      run.appliedVersions === undefined ? undefined : (versionsOf(run.appliedVersions) ?? "nothing"),
+    ),
+    ...field("Run stopped at", run.failure && stoppedAt(run.failure)),
+    ...field("Run message", run.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
+    ...field(
+      "Run verified",
+      verification === undefined
+        ? "not yet: no reading of the database that it named followed"
+        : `${verification.outcome}${verification.reason === undefined ? "" : ` (${verification.reason})`}, read ${instant(verification.observedAt)}`,
+    ),
+  ];
+}

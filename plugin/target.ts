@@ -1,0 +1,66 @@
+/** Which resource a command names: `schema/NAME`, `migration/NAME`, or a bare name that only one kind has. */
+import { isKubeError, type KubeError } from "../kube/index.ts";
+import { nothingStored, usage } from "./failure.ts";
+import type { Family, Resource, Target } from "./families.ts";
+import type { Session } from "./session.ts";
+
+type Families<T extends Resource> = readonly [Family<T>, ...Family<T>[]];
+
+/** A name as it was written: of one kind, or of any of those the command works on. */
+export interface Named<T extends Resource> {
+  readonly name: string;
+  readonly families: Families<T>;
+}
+
+/**
+ * Reads `NAME` or `WORD/NAME`.
+ * @param families the kinds the command works on
+ * @throws Failure (usage) for another kind of resource
+ */
+export function namedBy<T extends Resource>(argument: string, families: Families<T>): Named<T> {
+  const slash = argument.indexOf("/");
+  if (slash < 0) return { name: argument, families };
+  const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
+  const name = argument.slice(slash + 1);
+  const family = families.find((known) => known.words.includes(word));
+  const forms = formsOf(families, name || "NAME");
+  if (family === undefined) throw usage(`this command knows no ${word}; write ${forms}`);
+  if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
+  return { name, families: [family] };
+}
+
+const formsOf = <T extends Resource>(families: readonly Family<T>[], name: string): string =>
+  families.map((known) => `${known.words[0]}/${name}`).join(" or ");
+
+/**
+ * The one resource that is meant. A kind the user may not read counts as one that does not have the name, unless no kind has it.
+ * @throws Failure: usage where several kinds have the name, nothing stored where none has; KubeError
+ */
+export async function resolve<T extends Resource>(session: Session, { name, families }: Named<T>): Promise<Target<T>> {
+  if (families.length === 1) return { family: families[0], name };
+  const looks = await Promise.all(
+    families.map(async (family) => ({ family, found: await has(session, family, name) })),
+  );
+  const [first, second] = looks.filter(({ found }) => found === true);
+  if (first !== undefined && second === undefined) return { family: first.family, name };
+  if (second !== undefined) throw usage(`there are several ${name}; write ${formsOf(families, name)}`);
+  for (const { found } of looks) if (typeof found === "object") throw found;
+  const kinds = families.map((family) => family.kind).join(" or ");
+  throw nothingStored(`there is no ${kinds} ${name} in namespace ${session.namespace}`);
+}
+
+/** Whether the kind has the name, or the refusal to say so. @throws KubeError */
+async function has<T extends Resource>(
+  session: Session,
+  family: Family<T>,
+  name: string,
+): Promise<boolean | KubeError> {
+  try {
+    await session.client.get(family.raw, { namespace: session.namespace, name }, { timeoutMs: session.requestMs });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return false;
+    if (isKubeError(error, "Forbidden")) return error;
+    throw error;
+  }
+}
