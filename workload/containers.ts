@@ -96,16 +96,25 @@ export function copySource(spec: OperationSpec<Work>, source: SourceSnapshot, di
   });
 }
 
+/** How the scratch server's cluster is made, but for where. */
+export const SCRATCH_INITDB = "initdb --username=ptah --auth=trust --encoding=UTF8 --locale=C --no-sync";
+
+/** Where an image may carry such a cluster, made when it was built; the rest of the path is the server's major version. */
+export const SCRATCH_PREPARED = "/usr/share/ptah-scratch";
+
 /**
  * Starts an empty PostgreSQL on a Unix socket and nothing else. Durability is off: the server lives as long as the Pod.
- * A restarted container begins anew, because half an initdb is no cluster.
+ * A restarted container begins anew, because half an initdb is no cluster. A cluster that the image carries is copied in a tenth
+ * of the processor time that making one takes.
  */
 export const SCRATCH_SCRIPT = [
   "set -eu",
   `PATH="/usr/lib/postgresql/$PTAH_SCRATCH_MAJOR/bin:/usr/local/bin:$PATH"`,
   "umask 077",
   "rm -rf /scratch/data /scratch/.s.PGSQL.*",
-  "initdb --pgdata=/scratch/data --username=ptah --auth=trust --encoding=UTF8 --locale=C --no-sync >/dev/null",
+  `prepared="${SCRATCH_PREPARED}/$PTAH_SCRATCH_MAJOR"`,
+  'if [ -f "$prepared/PG_VERSION" ]; then cp -R "$prepared" /scratch/data',
+  `else ${SCRATCH_INITDB} --pgdata=/scratch/data >/dev/null; fi`,
   "exec postgres -D /scratch/data -c listen_addresses= -c unix_socket_directories=/scratch -c fsync=off" +
     " -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off -c max_connections=20" +
     " -c shared_buffers=32MB -c wal_level=minimal -c max_wal_senders=0 -c max_wal_size=64MB -c log_min_messages=fatal",

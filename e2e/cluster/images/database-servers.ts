@@ -1,6 +1,7 @@
 /** The database servers that the distribution has, each as an image with the same two commands on top. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SCRATCH_INITDB, SCRATCH_PREPARED } from "../../../workload/containers.ts";
 import { repositoryRoot } from "../paths.ts";
 import { archiveFile, type ImageBuild, layerFile, REGISTRY, SYSTEM_PATH } from "./build-context.ts";
 import { type BuiltImage, layerOf, writeImage } from "./oci.ts";
@@ -74,6 +75,8 @@ function command(name: string): TarEntry {
 function postgres(suite: string, major: number): ServerImage {
   const ids = `chroot "$1" usermod -u ${SERVER_UID} postgres; chroot "$1" groupmod -g ${SERVER_UID} postgres`;
   const home = `mkdir -p "$1/run/postgresql"; chroot "$1" chown -R ${SERVER_UID}:${SERVER_UID} /var/lib/postgresql /run/postgresql`;
+  const prepared = `${SCRATCH_PREPARED}/${major}`;
+  const scratch = `mkdir -p "$1${prepared}"; chown ${SERVER_UID}:${SERVER_UID} "$1${prepared}"; chroot --userspec=${SERVER_UID}:${SERVER_UID} "$1" /usr/lib/postgresql/${major}/bin/${SCRATCH_INITDB} --pgdata=${prepared} >/dev/null`;
   const noCluster = 'echo "create_main_cluster = false" > "$1/etc/postgresql-common/createcluster.conf"';
   return {
     image: "postgres",
@@ -91,7 +94,7 @@ function postgres(suite: string, major: number): ServerImage {
       packages: [`postgresql-${major}`],
       excludes: ["/usr/lib/*/libLLVM*", "/usr/lib/postgresql/*/lib/llvmjit*", "/usr/lib/postgresql/*/lib/bitcode/*"],
       setup: [`mkdir -p "$1/etc/postgresql-common"; ${noCluster}`],
-      customize: [`set -e; ${ids}; ${home}`],
+      customize: [`set -e; ${ids}; ${home}; ${scratch}`],
     },
   };
 }
