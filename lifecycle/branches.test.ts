@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { loadParser } from "../sql/index.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
 import { TestWorld } from "./testing.ts";
 import { sourceOf, TARGET } from "./testing-facts.ts";
 import { CREATE, database, planOf, SPEC } from "./testing-plans.ts";
@@ -137,7 +137,7 @@ describe("a plan that stands", () => {
 });
 
 describe("an Apply nobody can account for", () => {
-  const failing = (job: OperationSpec) =>
+  const failing = (job: OperationSpec<Work>) =>
     job.work.type === "Apply"
       ? {
           uncertain: true,

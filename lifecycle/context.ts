@@ -1,8 +1,8 @@
 /** One decision's context, and the few ways a rule turns it into a Move. */
 
-import type { PtahSchemaSpec } from "../crds/spec.ts";
-import type { ApplyRecord, Claim, JournalEntry, SchemaStatus } from "../crds/status/index.ts";
+import type { ApplyRecord, Claim, JournalEntry } from "../crds/status/index.ts";
 import type { Family } from "./families/family.ts";
+import type { Spec, Status } from "./families/types.ts";
 import { journalWith } from "./journal.ts";
 import type {
   ClaimMove,
@@ -23,14 +23,14 @@ import { instantOf } from "./time.ts";
 import type { Tools } from "./tools.ts";
 import type { ResourceFacts, View } from "./view.ts";
 
-export type Status = SchemaStatus;
+export type { Status } from "./families/types.ts";
 
 export interface Context {
   readonly view: View;
   readonly tools: Tools;
   readonly family: Family;
   readonly resource: ResourceFacts;
-  readonly spec: PtahSchemaSpec;
+  readonly spec: Spec;
   readonly status: Status;
   readonly claim: Claim | undefined;
   readonly record: ApplyRecord | undefined;

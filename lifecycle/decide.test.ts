@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { loadParser } from "../sql/index.ts";
 import { RULES } from "./decide.ts";
-import { phaseOf } from "./phase.ts";
+import { schemaFamily } from "./families/schema.ts";
 import { present } from "./present.ts";
 import { RULE_IDS } from "./rules.ts";
 import { TestWorld } from "./testing.ts";
@@ -134,13 +134,13 @@ describe("what people read", () => {
     ["Blocked", { at: "targetMoved", sentence: "" }],
     ["Suspended", { at: "suspended", owes: true }],
   ] as const)("shows %s for %j", (phase, cause) => {
-    expect(phaseOf("schema", cause)).toBe(phase);
+    expect(schemaFamily.phase(cause)).toBe(phase);
   });
 
   test("messages are bounded", () => {
     const w = new TestWorld(tools, SPEC, () => ({}));
     const view = w.view();
-    const c = { resource: view.resource.value, nowMs: 0, family: { name: "schema" } } as Parameters<typeof present>[0];
+    const c = { resource: view.resource.value, nowMs: 0, family: schemaFamily } as Parameters<typeof present>[0];
     const status = present(c, {}, { at: "unbuilt", sentence: "x".repeat(5000) });
     expect(Math.max(...(status.conditions ?? []).map((condition) => condition.message.length))).toBeLessThanOrEqual(
       1024,

@@ -1,10 +1,9 @@
 /**
  * The decision: the first rule that applies decides (the rule table, `README.md`). Pure and total over the view: no clock, no
- * randomness, no input or output, and it never throws on a view its schema admits.
+ * randomness, no input or output, and it never throws on a view that is what its types say.
  */
 import { type Context, contextOf, idle, rest } from "./context.ts";
-import type { Family } from "./families/family.ts";
-import { schemaFamily } from "./families/schema.ts";
+import { FAMILIES } from "./families/index.ts";
 import type { Move, RuleId } from "./move.ts";
 import { keepBinding } from "./obligations/binding.ts";
 import { supported } from "./obligations/census.ts";
@@ -23,9 +22,7 @@ import { revalidateApply, revalidateProof, revalidateRead } from "./obligations/
 import { settleByPerson } from "./obligations/settle.ts";
 import { superviseApply, superviseRead } from "./obligations/supervise.ts";
 import type { Tools } from "./tools.ts";
-import type { FamilyName, View } from "./view.ts";
-
-const FAMILIES: Readonly<Record<FamilyName, Family | undefined>> = { schema: schemaFamily, migration: undefined };
+import type { View } from "./view.ts";
 
 export interface Rule {
   readonly id: RuleId;
@@ -98,9 +95,7 @@ export function decide(view: View, tools: Tools): Move {
 
 /** The decision by another table; how a model shows that a broken rule is caught. */
 export function decideWith(rules: readonly Rule[], view: View, tools: Tools): Move {
-  const family = FAMILIES[view.family];
-  if (family === undefined) return rest("0", "Unsupported");
-  const c = contextOf(view, tools, family);
+  const c = contextOf(view, tools, FAMILIES[view.family]);
   let marked = false;
   for (const rule of rules) {
     if (!rule.when(c)) continue;

@@ -1,11 +1,13 @@
 import { beforeAll, expect, test } from "bun:test";
 import { loadParser } from "../sql/index.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { TestWorld } from "./testing.ts";
-import { sourceOf, TARGET } from "./testing-facts.ts";
+import { ENVELOPE, sourceOf, TARGET } from "./testing-facts.ts";
+import { directory, ended, RUN_SPEC } from "./testing-history.ts";
 import { CREATE, planOf, SPEC } from "./testing-plans.ts";
 import { realTools, type Tools } from "./tools.ts";
+import type { AcknowledgmentFacts } from "./view.ts";
 
 let tools: Tools;
 beforeAll(async () => {
@@ -25,11 +27,27 @@ function randomOf(seed: number): () => number {
   };
 }
 
+const wordFor = (w: TestWorld, operationID: string): AcknowledgmentFacts => ({
+  name: `ack-${w.version}`,
+  uid: `uid-ack-${w.version}`,
+  resourceVersion: "1",
+  generation: 1,
+  deleting: false,
+  resourceName: "orders",
+  resourceUID: w.uid,
+  operationID,
+  by: { username: "dora" },
+  acknowledgedAt: new Date(w.wallMs).toISOString(),
+  stamped: true,
+  status: {},
+});
+
 interface Play {
   readonly w: TestWorld;
   readonly random: () => number;
   failing: boolean;
   away: boolean;
+  readonly repaired?: () => void;
 }
 
 const SCENES: readonly ((p: Play) => void)[] = [
@@ -102,8 +120,9 @@ const SCENES: readonly ((p: Play) => void)[] = [
     w.envelope = { state: "unresolved", sentence: "No ServiceAccount." };
   },
   ({ w }) => {
-    const record = w.status.pendingObservation;
+    const record = w.status.pendingObservation ?? w.status.unresolvedRun;
     if (record === undefined) return;
+    w.acknowledgments = [...w.acknowledgments.slice(-3), wordFor(w, record.operationID)];
     w.annotations["operator.ptah.run/settled-apply"] = record.operationID;
     w.annotations["operator.ptah.run/settled-apply-by"] = "bob";
   },
@@ -130,7 +149,43 @@ const SCENES: readonly ((p: Play) => void)[] = [
   },
 ];
 
-const ENVELOPE = new TestWorld({} as Tools, SPEC, () => ({})).envelope;
+/** A directory of migrations; a run brings the database up to date, or stops half-way and leaves its row behind. */
+function playRuns(seed: number): Play {
+  const random = randomOf(seed);
+  const dir = directory([1, 2]);
+  const p: Play = { w: undefined as never, random, failing: false, away: false };
+  const spec = random() < 0.3 ? RUN_SPEC : { ...RUN_SPEC, policy: { apply: "Always" } };
+  const answer = (job: OperationSpec<Work>): Partial<OperationResult> => {
+    if (!p.failing) {
+      dir.state.run = undefined;
+      if (job.work.type === "Apply") dir.state.odd = {};
+      return dir.answer(job);
+    }
+    if (job.work.type === "History" && random() < 0.5) {
+      return { error: { code: "connection_failed", message: "No route." }, childExitCode: 1 };
+    }
+    const outcome = (["failed", "partial", "unknown"] as const)[Math.floor(random() * 3)] ?? "failed";
+    if (outcome !== "failed") dir.state.odd = { dirtyRevision: { version: 2, applied: 1, total: 2 } };
+    dir.state.run = ended(outcome, random() < 0.5 ? [1, 2] : []);
+    return dir.answer(job);
+  };
+  const w = new TestWorld(
+    tools,
+    spec,
+    (job) => ({ ...answer(job), targetIdentityDigest: p.away ? `sha256:${"e".repeat(64)}` : TARGET }),
+    "migration",
+  );
+  // Somebody repairs the database and completes by hand what a run left.
+  const repaired = () => {
+    dir.state.odd = {};
+    const record = w.status.unresolvedRun;
+    if (record === undefined) return;
+    dir.state.applied = dir.state.versions.length;
+    // What ran on a database that is not declared any more only a person can settle.
+    if (record.targetIdentityDigest !== TARGET) w.acknowledgments = [wordFor(w, record.operationID)];
+  };
+  return Object.assign(p, { w, repaired });
+}
 
 /** A database whose declared state is the source's content; an Apply brings it there, or fails after it did. */
 function play(seed: number): Play {
@@ -138,9 +193,9 @@ function play(seed: number): Play {
   const p: Play = { w: undefined as never, random, failing: false, away: false };
   const contentOf = new Map<string, string>();
   let content = "";
-  const answer = (job: OperationSpec): Partial<OperationResult> => {
+  const answer = (job: OperationSpec<Work>): Partial<OperationResult> => {
     const { work } = job;
-    if (work.type === "Apply") {
+    if (work.type === "Apply" && work.family !== "migration") {
       content = contentOf.get(work.plan.contentDigest) ?? content;
       return p.failing ? { uncertain: true } : {};
     }
@@ -194,6 +249,7 @@ function calm(p: Play): void {
   const { w } = p;
   p.failing = false;
   p.away = false;
+  p.repaired?.();
   w.memory = {};
   w.others = [];
   w.holdJobs = false;
@@ -206,15 +262,19 @@ function calm(p: Play): void {
 }
 
 const PLAYS = 50;
+const FAMILIES = [
+  ["declared schemas", play],
+  ["directories of migrations", playRuns],
+] as const;
 const TIMEOUT_MS = 60_000;
 const VERDICTS = ["InSync", "AwaitingApproval", "ReadyToApply"];
 
-test(
-  "whatever happens at any move, nothing loops, no plan runs twice, and calm ends in a verdict",
-  () => {
+test.each(FAMILIES)(
+  "of %s: whatever happens at any move, nothing loops, no plan runs twice, and calm ends in a verdict",
+  (_name, begin) => {
     const failures: string[] = [];
     for (let seed = 1; seed <= PLAYS; seed += 1) {
-      const p = play(seed);
+      const p: Play = begin(seed);
       const { w } = p;
       try {
         // A few kinds of trouble per play, again and again, get further than all kinds at once.

@@ -2,6 +2,10 @@
 
 export { attemptOfClaim, attemptOfRecord, horizonMs, mayStillWrite } from "./attempt.ts";
 export { decide, decideWith, RULES, type Rule } from "./decide.ts";
+export type { Family } from "./families/family.ts";
+export { FAMILIES } from "./families/index.ts";
+export { KINDS, type Kind } from "./families/kinds.ts";
+export { type PlanSpec, type Spec, type StandingPlan, type Status, sourceSpecOf } from "./families/types.ts";
 export { CONTROLLER_STATE_VERSION } from "./limits.ts";
 export * from "./move.ts";
 export { leaseRecordKey } from "./obligations/realm.ts";

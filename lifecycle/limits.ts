@@ -11,6 +11,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const SKEW_MS = 60 * SECOND_MS;
 /** What a Lease outlives its Job by. */
 export const LEASE_MARGIN_SECONDS = 60;
+/** What a run's Job has beyond its child's deadline, to tell how it ended. */
+export const RUN_MARGIN_SECONDS = 60;
+/** Longest duration of a Lease that the API stores; it still outlives the longest deadline and its grace. */
+export const LEASE_SECONDS_MAX = 86_460;
 /** Between the deadline's signal and the kill. */
 export const GRACE_SECONDS = 30;
 /** A Lease is renewed when this part of its duration has passed. */

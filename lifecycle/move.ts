@@ -2,16 +2,17 @@
  * What a decision may ask for: one durable effect, a look, a wait, or rest. Closed; the shell performs each in one place.
  *
  * Contract with whoever performs it (changes to this file are announced here: the looks `recordJob` and `recordPods`
- *   were added):
+ *   were added; the look `acknowledgments` and the effect `markAcknowledgment` were added; `createPlan` holds the plan of
+ *   the resource's own family, and a plan without chunks is marked ready right after it was read back):
  * - Every write to the resource carries its UID and `resourceVersion`; a conflict means nothing happened: read uncached,
  *   decide again. An answer that may hide a commit (time-out, connection lost) is read back, never repeated blind.
  * - Effects on other objects carry their own precondition (UID and resourceVersion, or create-only). EFFECTS.md says for
  *   each why it is safe when the decision was made with an old view.
  * - After an effect: write Events and metrics of the move (best effort), throw the view away, decide again.
  */
-import type { PtahSchemaPlanSpec } from "../crds/spec.ts";
-import type { ApprovalStatus, SchemaStatus } from "../crds/status/index.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { AcknowledgmentStatus, ApprovalStatus } from "../crds/status/index.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
+import type { PlanSpec, Status } from "./families/types.ts";
 import type { LeaseOwner } from "./view.ts";
 
 /** Id of the row of the rule table that decided; the step of a claim's life after a slash (`6/dispatch`). */
@@ -62,7 +63,17 @@ interface OnResource extends Base {
 
 /** One piece to read uncached. */
 export type LookItem =
-  | { readonly piece: "resource" | "plans" | "approvals" | "source" | "snapshots" | "census" | "envelope" }
+  | {
+      readonly piece:
+        | "resource"
+        | "plans"
+        | "approvals"
+        | "acknowledgments"
+        | "source"
+        | "snapshots"
+        | "census"
+        | "envelope";
+    }
   | { readonly piece: "plan"; readonly name: string }
   | { readonly piece: "projections"; readonly planName: string }
   | { readonly piece: "job" | "recordJob"; readonly name: string }
@@ -80,7 +91,7 @@ export interface Look extends Base {
 /** Replaces the resource's status. Safe with an old view: a conflict on the resourceVersion does nothing. */
 export interface PatchStatus extends OnResource {
   readonly kind: "patchStatus";
-  readonly status: SchemaStatus;
+  readonly status: Status;
 }
 
 /** Adds or removes our finalizer, or sets (string) or removes (null) annotations of ours. Same precondition. */
@@ -97,7 +108,7 @@ export interface PatchMetadata extends OnResource {
 export interface ClaimMove extends OnResource {
   readonly kind: "claim";
   readonly finalizer: boolean;
-  readonly status: SchemaStatus;
+  readonly status: Status;
 }
 
 /**
@@ -107,8 +118,8 @@ export interface ClaimMove extends OnResource {
  */
 export interface Dispatch extends OnResource {
   readonly kind: "dispatch";
-  readonly status: SchemaStatus;
-  readonly job: OperationSpec;
+  readonly status: Status;
+  readonly job: OperationSpec<Work>;
 }
 
 /** Content of a Lease as it is to be. An empty holder releases it; a Lease is never deleted. */
@@ -150,7 +161,7 @@ export interface CreateSnapshot extends Base {
 export interface CreatePlan extends Base {
   readonly kind: "createPlan";
   readonly name: string;
-  readonly spec: PtahSchemaPlanSpec;
+  readonly spec: PlanSpec;
 }
 
 /** Creates one chunk, owned by the plan's UID. Create-only; its digest stands in the plan. */
@@ -189,6 +200,15 @@ export interface MarkApproval extends Base {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly status: ApprovalStatus;
+}
+
+/** Writes what an acknowledgment has become (Consumed, Stale). On its resourceVersion; it settles nothing by itself. */
+export interface MarkAcknowledgment extends Base {
+  readonly kind: "markAcknowledgment";
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly status: AcknowledgmentStatus;
 }
 
 /** Spends an approval on one dispatch. On its resourceVersion and only where `consumedBy` is empty, so of two old views one wins. */
@@ -268,6 +288,7 @@ export type Move =
   | MarkPlanReady
   | CreateProjection
   | MarkApproval
+  | MarkAcknowledgment
   | ConsumeApproval
   | OpenGate
   | ScheduleTtl

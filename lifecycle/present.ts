@@ -1,14 +1,13 @@
 /**
- * What a transition tells people. `Cause` says what happened; phase (`phase.ts`) and conditions (`conditions.ts`) follow
- * from it and from the records, last and in this one place. No decision ever reads them back.
+ * What a transition tells people. `Cause` says what happened; phase and conditions follow from it in
+ * the family's words, last and in this one place. No decision ever reads them back.
  */
 import type { Condition } from "../crds/common.ts";
 import type { Claim } from "../crds/status/index.ts";
-import { conditionsOf, READ, type Told } from "./conditions.ts";
+import { READ, type Told } from "./conditions.ts";
 import type { Context, Status } from "./context.ts";
+import type { FamilyCause } from "./families/causes.ts";
 import { MESSAGE_MAX } from "./limits.ts";
-import { phaseOf } from "./phase.ts";
-import type { Verdict } from "./policy.ts";
 import { instantOf } from "./time.ts";
 
 export type OperationName = Claim["type"];
@@ -16,7 +15,8 @@ export type OperationName = Claim["type"];
 /** Where a claim that was dropped leads. */
 export type Leads = "Pending" | "Suspended" | "Observing" | "Verifying" | "AwaitingApproval";
 
-export type Cause =
+/** What either family tells. */
+export type SharedCause =
   | { readonly at: "bound" }
   | { readonly at: "bindingChanged" }
   | {
@@ -45,19 +45,8 @@ export type Cause =
   | { readonly at: "sourceRefused"; readonly reason: string; readonly sentence: string }
   | { readonly at: "dropped"; readonly leads: Leads; readonly reason: string; readonly sentence: string }
   | { readonly at: "gaveWay" }
-  | { readonly at: "versionLearned"; readonly proving: boolean }
-  | { readonly at: "observed"; readonly proving: boolean }
-  | { readonly at: "decided"; readonly verdict: Verdict; readonly statementCount: number }
-  | { readonly at: "converged"; readonly unknownOutcome: boolean }
-  | {
-      readonly at: "planRefused";
-      readonly reason: "ProtectedTable" | "PlanRefused" | "PlanTooLarge";
-      readonly sentence: string;
-    }
-  | { readonly at: "applied"; readonly unknown: boolean; readonly sentence: string }
   | { readonly at: "holding"; readonly sentence: string }
   | { readonly at: "targetMoved"; readonly sentence: string }
-  | { readonly at: "superseded" }
   | { readonly at: "settled"; readonly username: string }
   | { readonly at: "restored" }
   | { readonly at: "planStale"; readonly leads: Leads; readonly sentence: string }
@@ -65,14 +54,16 @@ export type Cause =
   | { readonly at: "blocked"; readonly reason: string; readonly sentence: string }
   | { readonly at: "deleting"; readonly sentence: string };
 
+export type Cause = SharedCause | FamilyCause;
+
 /**
  * The status as people read it after a transition.
  * @returns the very object it was given when phase, conditions and observedGeneration already say all of it
  */
 export function present(c: Context, status: Status, cause: Cause): Status {
-  const phase = phaseOf(c.family.name, cause) ?? status.phase;
+  const phase = c.family.phase(cause) ?? status.phase;
   const { generation } = c.resource;
-  const told = conditionsOf(cause).filter((line) => line !== READ || !tellsOfApply(status.conditions));
+  const told = c.family.conditions(cause).filter((line) => line !== READ || !tellsOfApply(status.conditions));
   const conditions = merged(status.conditions, told, generation, c.nowMs);
   if (phase === status.phase && conditions === status.conditions && generation === status.observedGeneration) {
     return status;

@@ -22,23 +22,23 @@ export const RULE_IDS = [
   ..."supervise confirm failed held running account ttl ending result unreadable lost spoiled publish"
     .split(" ")
     .map((step) => `6/${step}`),
-  ..."learned observed version refusedPlan moved elsewhere superseded converged decided"
+  ..."learned observed version refusedPlan moved elsewhere superseded converged decided planning unsettled unpublished unproved"
     .split(" ")
     .map((step) => `6/${step}`),
   ..."bind change retire retired".split(" ").map((step) => `7/${step}`),
   "8",
-  ..."pods holding suspended retry blocked version snapshot refused fill refill realm realm/held epoch observe plan"
+  ..."release again without pods holding suspended retry blocked version snapshot refused fill refill realm realm/held epoch observe plan history"
     .split(" ")
     .map((step) => `8/${step}`),
   "9",
   "10",
-  ..."approvals settled mirror ttl plans snapshots".split(" ").map((step) => `11/${step}`),
+  ..."approvals acknowledgments settled mirror ttl plans snapshots".split(" ").map((step) => `11/${step}`),
   "12",
   "13",
   "13/again",
   "14",
   "15",
-  ..."retry snapshot begin refused observe plan".split(" ").map((step) => `15/${step}`),
+  ..."retry snapshot begin refused observe plan history".split(" ").map((step) => `15/${step}`),
   "16",
   "17",
   "17/retry",

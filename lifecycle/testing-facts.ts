@@ -2,18 +2,61 @@
 import * as v from "valibot";
 import { sha256Digest } from "../crds/canonical.ts";
 import { Mirror } from "../crds/status/index.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
 import type { WriteLease } from "./move.ts";
-import type { JobFacts, LeaseFacts, MirrorMark, PodFacts, SourceFacts } from "./view.ts";
+import type {
+  Configuration,
+  EnvelopeFacts,
+  JobFacts,
+  LeaseFacts,
+  Marks,
+  MirrorMark,
+  PodFacts,
+  SourceFacts,
+} from "./view.ts";
 
 export type Lease = NonNullable<LeaseFacts["lease"]>;
 export const digestOf = (text: string): string => sha256Digest(text);
 export const IMAGE = `registry.example/ptah@${digestOf("image")}`;
 
+export const CONFIGURATION: Configuration = {
+  components: { controllerStateVersion: 1, ptahVersion: "0.1.0", executorImage: IMAGE, runnerProtocolVersion: 1 },
+  manager: { controllerImage: IMAGE, controllerRevision: "r1", runnerImage: IMAGE },
+  scratchImages: { "postgresql-17": { image: IMAGE, uid: 999 } },
+};
+export const ENVELOPE: EnvelopeFacts = {
+  state: "resolved",
+  snapshot: {
+    version: "v1",
+    serviceAccount: { object: { name: "default", uid: "sa", resourceVersion: "1" } },
+    priorityClass: { value: 0 },
+    defaultTolerationsEnabled: true,
+    defaultNotReadyTolerationSeconds: 300,
+    defaultUnreachableTolerationSeconds: 300,
+    extendedResourceTolerationEnabled: false,
+    alwaysPullImagesEnabled: false,
+  },
+};
+
 export function mirrorMark(text: string): MirrorMark {
   const parsed = v.safeParse(Mirror, JSON.parse(text));
   return parsed.success ? { state: "read", mirror: parsed.output } : { state: "unreadable" };
+}
+
+/** The marks that annotations make. */
+export function marksOf(annotations: Readonly<Record<string, string>>): Marks {
+  const mirror = annotations["operator.ptah.run/unsettled-apply"];
+  const settled = annotations["operator.ptah.run/settled-apply"];
+  const by = annotations["operator.ptah.run/settled-apply-by"];
+  const asked = annotations["operator.ptah.run/read-requested-at"];
+  return {
+    ...(mirror === undefined ? {} : { mirror: mirrorMark(mirror) }),
+    ...(settled === undefined
+      ? {}
+      : { settledApply: { operationID: settled, by: by === undefined ? undefined : { username: by } } }),
+    ...(asked === undefined ? {} : { readRequestedAt: asked }),
+  };
 }
 
 export function sourceOf(content: string): SourceFacts {
@@ -29,7 +72,7 @@ export function sourceOf(content: string): SourceFacts {
   };
 }
 
-export function podOf(spec: OperationSpec, job: JobFacts, index: number): PodFacts {
+export function podOf(spec: OperationSpec<Work>, job: JobFacts, index: number): PodFacts {
   return {
     name: `${spec.jobName}-${index}`,
     uid: `pod-${spec.jobName}-${index}`,
@@ -52,7 +95,7 @@ export function leaseAfter(move: WriteLease, before: Lease | null): Lease {
 
 export const TARGET = digestOf("target");
 
-export function baseResult(spec: OperationSpec): Partial<OperationResult> {
+export function baseResult(spec: OperationSpec<Work>): Partial<OperationResult> {
   const common = {
     protocolVersion: 1 as const,
     operationId: spec.operationID,
@@ -65,7 +108,10 @@ export function baseResult(spec: OperationSpec): Partial<OperationResult> {
     serverMajor: 17,
   };
   const { work } = spec;
-  if (work.type === "Apply") return { ...common, operation: "apply", mutationStarted: true };
+  if (work.type === "History") return { ...common, operation: "migration-history" };
+  if (work.type === "Apply") {
+    return { ...common, operation: work.family === "migration" ? "migration-apply" : "apply", mutationStarted: true };
+  }
   if (work.type === "Plan") return { ...common, operation: "plan", planOutcome: "NoChanges" };
   const drift =
     work.desired === undefined

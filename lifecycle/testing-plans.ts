@@ -1,7 +1,7 @@
 /** Plans and databases for unit tests. */
 import { sha256Digest } from "../crds/canonical.ts";
 import { encodePlan, type PlanDocument } from "../sql/index.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
 
 export const SPEC = {
@@ -38,7 +38,7 @@ export function planOf(sql: string, destructive = false, to = "desired"): Partia
 /** A database that differs by one table until an Apply ran. */
 export function database(change: Partial<OperationResult>) {
   const state = { applied: 0 };
-  const answer = (job: OperationSpec): Partial<OperationResult> => {
+  const answer = (job: OperationSpec<Work>): Partial<OperationResult> => {
     if (job.work.type === "Apply") state.applied += 1;
     return job.work.type === "Plan" && state.applied === 0 ? change : {};
   };

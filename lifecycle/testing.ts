@@ -5,19 +5,31 @@
 
 import * as v from "valibot";
 import { sha256Digest } from "../crds/canonical.ts";
+import { PtahMigrationSpec } from "../crds/migrationspec.ts";
 import { chunkName } from "../crds/names.ts";
 import { PtahSchemaSpec } from "../crds/spec.ts";
-import type { SchemaStatus } from "../crds/status/index.ts";
 import { templateDigest } from "../workload/digest.ts";
 import { buildTemplate } from "../workload/job.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
 import { decide } from "./decide.ts";
+import { KINDS } from "./families/kinds.ts";
+import type { FamilyName, Spec, Status } from "./families/types.ts";
 import type { LookItem, Move } from "./move.ts";
 import { leaseRecordKey } from "./obligations/realm.ts";
-import { baseResult, IMAGE, type Lease, leaseAfter, mirrorMark, podOf, sourceOf } from "./testing-facts.ts";
+import {
+  baseResult,
+  CONFIGURATION,
+  ENVELOPE,
+  type Lease,
+  leaseAfter,
+  marksOf,
+  podOf,
+  sourceOf,
+} from "./testing-facts.ts";
 import type { Tools } from "./tools.ts";
 import type {
+  AcknowledgmentFacts,
   ApprovalFacts,
   CensusFacts,
   ClaimantFacts,
@@ -35,12 +47,15 @@ import type {
   View,
 } from "./view.ts";
 
-type Answer = (job: OperationSpec) => Partial<OperationResult>;
+type Answer = (job: OperationSpec<Work>) => Partial<OperationResult>;
 
 export interface TestPlan {
   facts: PlanFacts;
   projections: ProjectionFacts[];
 }
+
+const specOf = (family: FamilyName, spec: Record<string, unknown>): Spec =>
+  v.parse(family === "schema" ? PtahSchemaSpec : PtahMigrationSpec, spec);
 
 /** A world in which tests change fields freely between steps. */
 export class TestWorld {
@@ -51,16 +66,17 @@ export class TestWorld {
   deleting = false;
   finalizer = false;
   annotations: Record<string, string> = {};
-  status: SchemaStatus = {};
-  spec: v.InferOutput<typeof PtahSchemaSpec>;
+  status: Status = {};
+  spec: Spec;
   source: SourceFacts;
   others: ClaimantFacts[] = [];
   realm: CensusFacts["realm"];
   approvals: ApprovalFacts[] = [];
+  acknowledgments: AcknowledgmentFacts[] = [];
   snapshots: SnapshotFacts[] = [];
   plans = new Map<string, TestPlan>();
   lease: Lease | null = null;
-  jobs = new Map<string, { job: JobFacts; pods: PodFacts[]; spec: OperationSpec }>();
+  jobs = new Map<string, { job: JobFacts; pods: PodFacts[]; spec: OperationSpec<Work> }>();
   results = new Map<string, ResultFacts>();
   envelope: EnvelopeFacts;
   memory: View["memory"] = {};
@@ -78,34 +94,19 @@ export class TestWorld {
     readonly tools: Tools,
     spec: Record<string, unknown>,
     answer: Answer,
+    readonly family: FamilyName = "schema",
   ) {
-    this.spec = v.parse(PtahSchemaSpec, spec);
+    this.spec = specOf(family, spec);
     this.answer = answer;
     this.source = sourceOf("one");
-    this.configuration = {
-      components: { controllerStateVersion: 1, ptahVersion: "0.1.0", executorImage: IMAGE, runnerProtocolVersion: 1 },
-      manager: { controllerImage: IMAGE, controllerRevision: "r1", runnerImage: IMAGE },
-      scratchImages: { "postgresql-17": { image: IMAGE, uid: 999 } },
-    };
-    this.envelope = {
-      state: "resolved",
-      snapshot: {
-        version: "v1",
-        serviceAccount: { object: { name: "default", uid: "sa", resourceVersion: "1" } },
-        priorityClass: { value: 0 },
-        defaultTolerationsEnabled: true,
-        defaultNotReadyTolerationSeconds: 300,
-        defaultUnreachableTolerationSeconds: 300,
-        extendedResourceTolerationEnabled: false,
-        alwaysPullImagesEnabled: false,
-      },
-    };
+    this.configuration = CONFIGURATION;
+    this.envelope = ENVELOPE;
   }
 
   resource(): ResourceFacts {
     return {
       apiVersion: "operator.ptah.run/v1alpha1",
-      kind: "PtahSchema",
+      kind: KINDS[this.family],
       namespace: "application",
       name: "orders",
       uid: this.uid,
@@ -113,23 +114,9 @@ export class TestWorld {
       generation: this.generation,
       deleting: this.deleting,
       finalizer: this.finalizer,
-      marks: this.marks(),
+      marks: marksOf(this.annotations),
       spec: this.spec,
       status: this.status,
-    };
-  }
-
-  private marks(): ResourceFacts["marks"] {
-    const mirror = this.annotations["operator.ptah.run/unsettled-apply"];
-    const settled = this.annotations["operator.ptah.run/settled-apply"];
-    const by = this.annotations["operator.ptah.run/settled-apply-by"];
-    const asked = this.annotations["operator.ptah.run/read-requested-at"];
-    return {
-      ...(mirror === undefined ? {} : { mirror: mirrorMark(mirror) }),
-      ...(settled === undefined
-        ? {}
-        : { settledApply: { operationID: settled, by: by === undefined ? undefined : { username: by } } }),
-      ...(asked === undefined ? {} : { readRequestedAt: asked }),
     };
   }
 
@@ -142,12 +129,13 @@ export class TestWorld {
     const pod = claim === undefined ? undefined : this.jobs.get(claim.jobName)?.pods[0];
     const result = pod === undefined ? undefined : this.results.get(pod.uid);
     return {
-      family: "schema",
+      family: this.family,
       now: { wallMs: this.wallMs, monotonicMs: this.wallMs },
       fresh: { nonce: hex, epoch: `v1-${hex}`, fraction: 0.5 },
       configuration: this.configuration,
       resource: cached(this.resource()),
       approvals: cached(this.approvals),
+      acknowledgments: cached(this.acknowledgments),
       plans: cached(this.ownedPlans()),
       source: cached(this.source),
       snapshots: cached(this.snapshots),
@@ -189,6 +177,8 @@ export class TestWorld {
         return { ...view, plans: fresh(this.ownedPlans()) };
       case "approvals":
         return { ...view, approvals: fresh(this.approvals) };
+      case "acknowledgments":
+        return { ...view, acknowledgments: fresh(this.acknowledgments) };
       case "source":
         return { ...view, source: fresh(this.source) };
       case "snapshots":
@@ -394,6 +384,11 @@ export class TestWorld {
       case "consumeApproval":
         this.approvals = this.approvals.map((a) => (a.uid === move.uid ? { ...a, status: move.status } : a));
         return;
+      case "markAcknowledgment":
+        this.acknowledgments = this.acknowledgments.map((a) =>
+          a.uid === move.uid ? { ...a, status: move.status } : a,
+        );
+        return;
       case "deletePlan":
         this.plans.delete(move.name);
         return;
@@ -411,13 +406,13 @@ export class TestWorld {
     return plan;
   }
 
-  private write(status: SchemaStatus): void {
+  private write(status: Status): void {
     this.version += 1;
     // Through JSON, as the API server would have it: undefined members are gone.
     this.status = JSON.parse(JSON.stringify(status));
   }
 
-  createJob(spec: OperationSpec): void {
+  createJob(spec: OperationSpec<Work>): void {
     const job: JobFacts = {
       name: spec.jobName,
       uid: `uid-${spec.jobName}`,
@@ -482,7 +477,7 @@ export class TestWorld {
 
   /** An edit of the spec moves the generation. */
   edit(change: (spec: Record<string, unknown>) => Record<string, unknown>): void {
-    this.spec = v.parse(PtahSchemaSpec, change(JSON.parse(JSON.stringify(this.spec))));
+    this.spec = specOf(this.family, change(JSON.parse(JSON.stringify(this.spec))));
     this.generation += 1;
     this.version += 1;
   }

@@ -3,20 +3,17 @@
  * ones; the product uses `realTools`.
  */
 import { canonicalDigest, type Json, sha256Digest } from "../crds/canonical.ts";
-import {
-  coordinationDigest,
-  type PlanFingerprintInput,
-  schemaPlanFingerprint,
-  schemaPolicyFingerprint,
-} from "../crds/fingerprints.ts";
-import { type JobNaming, jobName, leaseHolder, schemaPlanName, snapshotName } from "../crds/names.ts";
-import type { PtahSchemaSpec } from "../crds/spec.ts";
+import { coordinationDigest } from "../crds/fingerprints.ts";
+import { type JobNaming, jobName, leaseHolder, snapshotName } from "../crds/names.ts";
 import type { AdmissionSnapshot } from "../crds/status/index.ts";
 import { chunk, decodePlan, type Parser, planSummary } from "../sql/index.ts";
 import { templateDigest } from "../workload/digest.ts";
 import { type SnapshotBase, sealSnapshot } from "../workload/envelope.ts";
 import { buildTemplate } from "../workload/job.ts";
-import type { OperationSpec } from "../workload/operation.ts";
+import type { OperationSpec, Work } from "../workload/operation.ts";
+import { type FamilyTools, realFamilyTools } from "./families/tools.ts";
+import type { Spec } from "./families/types.ts";
+import { remembered } from "./remembered.ts";
 
 /** What a plan document says of itself, read with our own classifier. */
 export interface PlanSummary {
@@ -33,18 +30,15 @@ export interface PlanChunk {
   readonly digest: string;
 }
 
-export interface Tools {
+export interface Tools extends FamilyTools {
   digest(value: Json): string;
   digestText(text: string): string;
   jobName(identity: JobNaming): string;
   leaseHolder(resourceUID: string, operationID: string): string;
   /** Undefined where the engine is unknown or the target names no realm. */
-  coordinationDigest(namespace: string, spec: PtahSchemaSpec): string | undefined;
-  policyFingerprint(spec: PtahSchemaSpec): string;
-  planFingerprint(input: PlanFingerprintInput): string;
-  planName(fingerprint: string): string;
+  coordinationDigest(namespace: string, spec: Spec): string | undefined;
   snapshotName(resourceUID: string, contentDigest: string): string;
-  templateDigest(operation: OperationSpec): string;
+  templateDigest(operation: OperationSpec<Work>): string;
   sealSnapshot(base: SnapshotBase, templateDigest: string): AdmissionSnapshot;
   /** Undefined for bytes that are no plan document of ours. */
   planSummary(document: string, contentDigest: string): PlanSummary | undefined;
@@ -57,18 +51,6 @@ export interface Tools {
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** An executor's fingerprint in the shape the API has for one. */
 const asDigest = (fingerprint: string): string => (DIGEST.test(fingerprint) ? fingerprint : sha256Digest(fingerprint));
-
-/** One value per key, remembered while the key lives: a resource is decided on many times between two edits. */
-function remembered<K extends object, V>(compute: (key: K) => V): (key: K) => V {
-  const values = new WeakMap<K, { readonly value: V }>();
-  return (key) => {
-    const known = values.get(key);
-    if (known !== undefined) return known.value;
-    const value = compute(key);
-    values.set(key, { value });
-    return value;
-  };
-}
 
 function summarise(parser: Parser, document: string): PlanSummary | undefined {
   const decoded = decodePlan(Buffer.from(document));
@@ -90,12 +72,10 @@ function summarise(parser: Parser, document: string): PlanSummary | undefined {
  * @param parser the SQL grammar, loaded once by the caller (`sql/loadParser`)
  */
 export function realTools(parser: Parser): Tools {
-  const realm = remembered((_spec: PtahSchemaSpec) => new Map<string, string | undefined>());
-  const policy = remembered((spec: PtahSchemaSpec) =>
-    schemaPolicyFingerprint(spec.target.engine, spec.policy, spec.execution.connectTimeout),
-  );
+  const realm = remembered((_spec: Spec) => new Map<string, string | undefined>());
   let lastPlan: { readonly digest: string; readonly summary: PlanSummary | undefined } | undefined;
   return {
+    ...realFamilyTools(),
     digest: canonicalDigest,
     digestText: sha256Digest,
     jobName,
@@ -105,9 +85,6 @@ export function realTools(parser: Parser): Tools {
       if (!known.has(namespace)) known.set(namespace, coordinationDigest(namespace, spec.target));
       return known.get(namespace);
     },
-    policyFingerprint: policy,
-    planFingerprint: schemaPlanFingerprint,
-    planName: schemaPlanName,
     snapshotName,
     templateDigest: (operation) => templateDigest(buildTemplate(operation)),
     sealSnapshot,

@@ -3,7 +3,8 @@
  * reads nothing else.
  *
  * Contract with whoever fills it (changes to this file are announced here: `JobFacts.oneShot` was added;
- * `recordJob` and `recordPods` were added, `job` and `pods` are the claim's only):
+ * `recordJob` and `recordPods` were added, `job` and `pods` are the claim's only; `acknowledgments` was added, for the
+ * family whose people settle by one; `spec`, `status` and a plan's `spec` are of the family that `family` names):
  * - Every piece says how it was read: `cached` (a watch's cache, possibly old) or `fresh` (an uncached read made for
  *   this very decision because a `look` asked for it). A piece that was not looked at is absent; "not found" is `null`
  *   inside a piece.
@@ -14,18 +15,18 @@
  * - Instants are milliseconds since the epoch in the view, RFC 3339 strings in status.
  */
 import type { ApprovalIdentity } from "../crds/common.ts";
-import type { PtahSchemaPlanSpec, PtahSchemaSpec } from "../crds/spec.ts";
 import type {
+  AcknowledgmentStatus,
   AdmissionSnapshot,
   ApprovalStatus,
   ExecutionComponents,
   ManagerRecord,
   Mirror,
-  SchemaStatus,
 } from "../crds/status/index.ts";
 import type { OperationResult } from "../workload/result.ts";
+import type { FamilyName, PlanSpec, Spec, Status } from "./families/types.ts";
 
-export type FamilyName = "schema" | "migration";
+export type { FamilyName } from "./families/types.ts";
 
 /** A piece of the view and how it was read. */
 export interface Piece<T> {
@@ -47,6 +48,8 @@ export interface View {
   readonly plan?: Piece<PlanFacts>;
   readonly plans?: Piece<readonly OwnedPlanFacts[]>;
   readonly approvals?: Piece<readonly ApprovalFacts[]>;
+  /** Every acknowledgment whose reference names this resource; absent where the family has none. */
+  readonly acknowledgments?: Piece<readonly AcknowledgmentFacts[]>;
   readonly source?: Piece<SourceFacts>;
   readonly snapshots?: Piece<readonly SnapshotFacts[]>;
   readonly census?: Piece<CensusFacts>;
@@ -113,8 +116,8 @@ export interface ResourceFacts {
   /** Whether our finalizer is on it. */
   readonly finalizer: boolean;
   readonly marks: Marks;
-  readonly spec: PtahSchemaSpec;
-  readonly status: SchemaStatus;
+  readonly spec: Spec;
+  readonly status: Status;
 }
 
 /** The annotations the lifecycle reads, parsed at the door. */
@@ -143,7 +146,7 @@ export interface PlanObjectFacts {
   readonly deleting: boolean;
   /** The one controller owner is this resource. */
   readonly ownedByUs: boolean;
-  readonly spec: PtahSchemaPlanSpec;
+  readonly spec: PlanSpec;
   readonly ready: boolean;
   readonly createdAt: string;
 }
@@ -191,6 +194,25 @@ export interface ApprovalFacts {
   /** True where admission's three stamps are all there. */
   readonly stamped: boolean;
   readonly status: ApprovalStatus;
+}
+
+/** A person's word about one run of this resource. */
+export interface AcknowledgmentFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly deleting: boolean;
+  /** Name and UID of the resource it names. */
+  readonly resourceName: string;
+  readonly resourceUID: string;
+  /** The run it is about. */
+  readonly operationID: string;
+  readonly by: ApprovalIdentity;
+  readonly acknowledgedAt: string;
+  /** True where admission's three stamps are all there. */
+  readonly stamped: boolean;
+  readonly status: AcknowledgmentStatus;
 }
 
 /** What the source holds now, judged against its source policy. */

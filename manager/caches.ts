@@ -17,6 +17,7 @@ import {
   type RawCustom,
   Store,
 } from "../kube/index.ts";
+import { sourceSpecOf } from "../lifecycle/families/types.ts";
 import type {
   ApprovalFacts,
   ClaimantFacts,
@@ -110,7 +111,7 @@ export function schemaEntry(object: RawCustom, stateVersion: number): SchemaEntr
   const parsed = custom.PtahSchema.read(object);
   if (!parsed.ok) return { ...base, state: "unreadable", message: parsed.message };
   const facts = resourceFacts(parsed.value, stateVersion);
-  const source = declaredSource(facts.spec.desired);
+  const source = declaredSource(sourceSpecOf(facts.spec));
   const named = source?.kind === "ConfigMap" ? [source.configMap.name, source.sourcePolicyFrom?.name] : [];
   return {
     ...base,

@@ -1,6 +1,8 @@
 /** How a schema's Plan is judged: the target it read, a declaration that took over, no changes, or a new plan. */
 
 import type { PrivilegeChange } from "../../crds/common.ts";
+import { chunkName } from "../../crds/names.ts";
+import { PLAN_CONTRACT_FILES, type PtahSchemaPlanSpec } from "../../crds/spec.ts";
 import type { AppliedPlan, ApplyRecord, Claim, CurrentSchemaPlan, JournalEntry } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
 import { type Context, patch, type Status } from "../context.ts";
@@ -15,6 +17,7 @@ import { judgePlan, type Verdict } from "../policy.ts";
 import { cycleAt, cycleEnded, retryAt } from "../positions.ts";
 import { instantOf } from "../time.ts";
 import type { PlanObjectFacts } from "../view.ts";
+import { schemaPlan, schemaPlanSpec, schemaSpec } from "./schema-fields.ts";
 import { ended, nextReading, proofRecord } from "./schema-reads.ts";
 
 export function judgePlanResult(
@@ -75,7 +78,7 @@ function superseded(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord)
 function converged(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord | undefined): Move {
   const unknownOutcome = record !== undefined && record.outcome !== "ApplySucceeded";
   const applied = record === undefined || unknownOutcome ? undefined : appliedOf(c, record);
-  const standing = c.status.plan;
+  const standing = schemaPlan(c.status);
   return ended(c, `${rule}/converged`, claim, {
     set: {
       ...(record === undefined ? {} : settled(c, record, "Reading")),
@@ -125,7 +128,7 @@ function changes(
   if (summary === undefined) return ttl ?? unpublishable(c, rule, claim, "The plan is no document this version reads.");
   const draft = draftOf(c, claim, result, contentDigest, summary);
   if (draft === undefined) return ttl ?? unpublishable(c, rule, claim, "The plan lacks what it has to be bound to.");
-  const publication = publish(c, rule, draft, claim.planSerial ?? 0, result.stdout);
+  const publication = publish(c, rule, draftedFrom(c, draft, result.stdout), claim.planSerial ?? 0);
   if ("move" in publication) return publication.move;
   if ("gone" in publication) return standingPlanGone(c);
   if ("refused" in publication) return ttl ?? unpublishable(c, rule, claim, publication.refused);
@@ -140,13 +143,43 @@ function standingPlanGone(c: Context): Move {
 const unpublishable = (c: Context, rule: RuleId, claim: Claim, sentence: string): Move =>
   failAttempt(c, rule, claim, { reason: "OperationFailed", sentence });
 
+/** Everything of a plan but its number, fingerprint and chunks. */
+type Bindings = Omit<
+  PtahSchemaPlanSpec,
+  "serial" | "fingerprint" | "chunks" | "contractVersion" | "schemaRef" | "size"
+>;
+
+function draftedFrom(c: Context, bindings: Bindings, document: string): PlanDraft {
+  const at = (serial: number) => ({ ...bindings, serial, contractVersion: PLAN_CONTRACT_FILES });
+  return {
+    fingerprintAt: (serial) => c.tools.planFingerprint({ ...at(serial), schemaUid: c.resource.uid }),
+    nameOf: (fingerprint) => c.tools.planName(fingerprint),
+    build(serial, fingerprint, name) {
+      const chunks = c.tools.planChunks(document, bindings.contentDigest);
+      const spec: PtahSchemaPlanSpec = {
+        ...at(serial),
+        fingerprint,
+        schemaRef: { name: c.resource.name, uid: c.resource.uid },
+        size: Buffer.byteLength(document),
+        chunks: chunks.map(({ bytes, digest }, index) => ({
+          name: chunkName(name, index),
+          index,
+          digest,
+          size: bytes.byteLength,
+        })),
+      };
+      return { spec, chunks };
+    },
+  };
+}
+
 function draftOf(
   c: Context,
   claim: Claim,
   result: OperationResult,
   contentDigest: string,
   summary: NonNullable<ReturnType<Context["tools"]["planSummary"]>>,
-): PlanDraft | undefined {
+): Bindings | undefined {
   const { executionBinding } = c.status;
   const { source, coordinationDigest, serverMajor } = claim;
   const { targetIdentityDigest } = result;
@@ -181,7 +214,14 @@ function draftOf(
 
 /** The plan as status names it: what the object that was read back binds. */
 function planOf(name: string, object: PlanObjectFacts): CurrentSchemaPlan {
-  const { contractVersion: _c, schemaRef: _s, dialect: _d, size: _z, chunks: _k, ...bindings } = object.spec;
+  const {
+    contractVersion: _c,
+    schemaRef: _s,
+    dialect: _d,
+    size: _z,
+    chunks: _k,
+    ...bindings
+  } = schemaPlanSpec(object.spec);
   return { name, uid: object.uid, ...bindings, createdAt: object.createdAt };
 }
 
@@ -196,8 +236,8 @@ function decided(
   const { unproven } = c.status;
   // Another desired state is another question: what was not proved before says nothing about it.
   const still = unproven?.desiredStateFingerprint === plan.desiredStateFingerprint ? unproven : undefined;
-  const verdict = judgePlan(c.spec.policy, plan, still);
-  const standing = c.status.plan;
+  const verdict = judgePlan(schemaSpec(c).policy, plan, still);
+  const standing = schemaPlan(c.status);
   const replaced = kept || standing === undefined || standing.dispatched === true ? undefined : standing;
   const named = { ...plan, approvalRequired: kept ? standing?.approvalRequired : verdict.kind === "AwaitingApproval" };
   const set: Partial<Status> = {

@@ -1,13 +1,14 @@
 /** What a schema operation's Job does, from its claim. */
 import { chunkName } from "../../crds/names.ts";
 import type { Claim } from "../../crds/status/index.ts";
-import type { OperationSpec, Scratch, SourceSnapshot } from "../../workload/operation.ts";
+import type { ApplyWork, SchemaWork, Scratch, SourceSnapshot } from "../../workload/operation.ts";
 import type { Context } from "../context.ts";
-import { scratchKey } from "../obligations/census.ts";
+import { chunksOf } from "./schema-fields.ts";
+import { scratchKey } from "./schema-server.ts";
 
-type Work = OperationSpec["work"];
+type Work = SchemaWork;
 type Unbuilt = { readonly unbuilt: string };
-type TransactionMode = Extract<Work, { type: "Apply" }>["transactionMode"];
+type TransactionMode = ApplyWork["transactionMode"];
 
 export function schemaWork(c: Context, claim: Claim): Work | Unbuilt {
   switch (claim.type) {
@@ -85,7 +86,7 @@ function apply(c: Context, claim: Claim): Work | Unbuilt {
       name: ref.name,
       fingerprint: ref.fingerprint,
       contentDigest: planContentDigest,
-      chunkConfigMaps: object.spec.chunks.map((chunk) => chunkName(ref.name, chunk.index)),
+      chunkConfigMaps: chunksOf(object.spec).map((chunk) => chunkName(ref.name, chunk.index)),
     },
     transactionMode: modeOf(claim),
     expectedCoordinationDigest: coordinationDigest,

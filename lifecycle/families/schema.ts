@@ -1,38 +1,39 @@
 /** The schema family: what it reads, plans, proves and rests in. The first descriptor; a second only adds a file like it. */
-import type { ApplyRecord, Claim, ObservationPolicy, SourceBinding, TargetBinding } from "../../crds/status/index.ts";
+import { FINALIZER } from "../../crds/names.ts";
+import type { PtahSchemaSpec } from "../../crds/spec.ts";
+import type { ApplyRecord, Claim, ObservationPolicy } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
 import { type Context, need, type Status } from "../context.ts";
 import { LEASE_MARGIN_SECONDS } from "../limits.ts";
 import type { RuleId } from "../move.ts";
-import { wholePlan } from "../obligations/publish.ts";
+import { verified } from "../obligations/settle.ts";
 import { judgePlan } from "../policy.ts";
-import type { OwnedPlanFacts } from "../view.ts";
-import type { ClaimInputs, Family, Inputs, PlanDifference, ReadType } from "./family.ts";
+import { instantOf } from "../time.ts";
+import { bindingOf, reservedSerial, sourceDifference, storedWhole, targetOf } from "./bindings.ts";
+import type {
+  ClaimInputs,
+  Family,
+  FamilyConstants,
+  FamilyFields,
+  FamilyNarration,
+  Inputs,
+  PlanDifference,
+  ReadType,
+  Word,
+} from "./family.ts";
+import { KINDS } from "./kinds.ts";
+import { concludeSchemaApply } from "./schema-apply.ts";
+import { schemaConditions } from "./schema-conditions.ts";
+import { chunksOf, schemaPlan, schemaSpec } from "./schema-fields.ts";
+import { schemaPhase } from "./schema-phase.ts";
 import { judgeSchemaRead } from "./schema-reads.ts";
+import { server, serverRefusal } from "./schema-server.ts";
 import { schemaWork } from "./schema-work.ts";
 
 const reads = ["Resolve", "Verify", "Observe", "Plan"] as const;
 
-/** The source's binding without what only status tells people. */
-function bindingOf(source: SourceBinding): SourceBinding {
-  const { kind, identity, contentDigest, snapshot, policyUID, policyDigest } = source;
-  return {
-    kind,
-    identity,
-    contentDigest,
-    ...(snapshot === undefined ? {} : { snapshot }),
-    ...(policyUID === undefined ? {} : { policyUID }),
-    ...(policyDigest === undefined ? {} : { policyDigest }),
-  };
-}
-
-function targetOf(c: Context): TargetBinding {
-  const { engine, urlFrom, caFrom } = c.spec.target;
-  return { engine, urlFrom, ...(caFrom === undefined ? {} : { caFrom }) };
-}
-
 function observationOf(c: Context): ObservationPolicy {
-  const { policy, dev, execution } = c.spec;
+  const { policy, dev, execution } = schemaSpec(c);
   return {
     ...(policy.exclude === undefined ? {} : { exclude: policy.exclude }),
     ...(policy.protectedTables === undefined ? {} : { protectedTables: policy.protectedTables }),
@@ -56,16 +57,9 @@ function today(c: Context, type: Claim["type"]): ClaimInputs {
     ...(realm === undefined ? {} : { coordinationDigest: realm }),
     ...(major === undefined ? {} : { serverMajor: major }),
     observation: observationOf(c),
-    transactionMode: c.spec.policy.transactionMode,
-    policyFingerprint: c.tools.policyFingerprint(c.spec),
+    transactionMode: schemaSpec(c).policy.transactionMode,
+    policyFingerprint: c.tools.policyFingerprint(schemaSpec(c)),
   };
-}
-
-/** The number a Plan's claim reserves: above every one ever reserved, and every plan this resource owns. */
-function reserved(c: Context, owned: readonly OwnedPlanFacts[]): number {
-  let highest = c.status.planSerial ?? 0;
-  for (const plan of owned) highest = Math.max(highest, plan.serial);
-  return highest + 1;
 }
 
 function planning(c: Context, rule: RuleId, inputs: ClaimInputs): Inputs {
@@ -76,7 +70,7 @@ function planning(c: Context, rule: RuleId, inputs: ClaimInputs): Inputs {
     inputs: {
       ...inputs,
       ...(identity === undefined ? {} : { targetIdentityDigest: identity }),
-      planSerial: reserved(c, c.view.plans?.value ?? []),
+      planSerial: reservedSerial(c),
     },
   };
 }
@@ -98,8 +92,8 @@ function proofInputs(c: Context, rule: RuleId, record: ApplyRecord, read: ReadTy
     coordinationDigest: record.coordinationDigest,
     ...(major === undefined ? {} : { serverMajor: major }),
     observation: record.observation,
-    transactionMode: c.spec.policy.transactionMode,
-    policyFingerprint: c.tools.policyFingerprint(c.spec),
+    transactionMode: schemaSpec(c).policy.transactionMode,
+    policyFingerprint: c.tools.policyFingerprint(schemaSpec(c)),
   };
   if (read !== "Plan") return { inputs };
   const { lease } = record;
@@ -113,21 +107,13 @@ function proofInputs(c: Context, rule: RuleId, record: ApplyRecord, read: ReadTy
 
 /** Why the standing plan no longer holds. The source counts only as it was read uncached, or as status resolved it. */
 function planDifference(c: Context): PlanDifference | undefined {
-  const { plan, source, cycle } = c.status;
+  const { source, cycle } = c.status;
+  const plan = schemaPlan(c.status);
   if (plan === undefined) return undefined;
-  const bound = plan.source;
-  const facts = c.view.source?.how === "fresh" ? c.view.source.value : undefined;
-  const now = facts?.state === "resolved" ? facts : undefined;
-  const resolvedElsewhere = source === undefined || !sameContent(bound, source);
-  if (resolvedElsewhere || (facts !== undefined && (now === undefined || !sameContent(bound, now)))) {
-    return {
-      next: "Resolve",
-      sentence: "The source is not the one the plan was computed from; a new plan follows.",
-      alreadyRead: resolvedElsewhere && now !== undefined && source !== undefined && sameContent(source, now),
-    };
-  }
+  const moved = sourceDifference(c, plan.source, source);
+  if (moved !== undefined) return moved;
   const sameGeneration = cycle?.generation === c.resource.generation;
-  if (plan.policyFingerprint !== c.tools.policyFingerprint(c.spec)) {
+  if (plan.policyFingerprint !== c.tools.policyFingerprint(schemaSpec(c))) {
     return observeNext("The policy is not the one the plan was computed under; a new plan follows.", sameGeneration);
   }
   if (plan.coordinationDigest !== c.tools.coordinationDigest(c.resource.namespace, c.spec)) {
@@ -145,7 +131,7 @@ function planDifference(c: Context): PlanDifference | undefined {
   if (plan.executionBindingID !== c.status.executionBinding?.epoch) {
     return observeNext("An execution component changed since the plan was computed; a new plan follows.", false);
   }
-  return objectDifference(c);
+  return storedWhole(c) ? undefined : observeNext("The plan is not stored whole any more; a new plan follows.", false);
 }
 
 const observeNext = (sentence: string, alreadyRead: boolean): PlanDifference => ({
@@ -153,32 +139,6 @@ const observeNext = (sentence: string, alreadyRead: boolean): PlanDifference => 
   sentence,
   alreadyRead,
 });
-
-type Content = Pick<SourceBinding, "kind" | "identity" | "contentDigest" | "policyUID" | "policyDigest">;
-
-function sameContent(a: Content, b: Content): boolean {
-  return (
-    a.kind === b.kind &&
-    a.identity === b.identity &&
-    a.contentDigest === b.contentDigest &&
-    a.policyUID === b.policyUID &&
-    a.policyDigest === b.policyDigest
-  );
-}
-
-/** The plan object or a chunk is gone or not its digest, by an uncached read. */
-function objectDifference(c: Context): PlanDifference | undefined {
-  const { plan } = c.status;
-  const piece = c.view.plan;
-  if (plan === undefined || piece?.how !== "fresh" || piece.value.name !== plan.name) return undefined;
-  const { object } = piece.value;
-  const whole =
-    object !== null &&
-    object.uid === plan.uid &&
-    object.spec.fingerprint === plan.fingerprint &&
-    wholePlan(c, piece.value);
-  return whole ? undefined : observeNext("The plan is not stored whole any more; a new plan follows.", false);
-}
 
 function applyInputs(c: Context, approval: Claim["approval"]): ClaimInputs | undefined {
   const { plan, source } = c.status;
@@ -195,25 +155,75 @@ function applyInputs(c: Context, approval: Claim["approval"]): ClaimInputs | und
 }
 
 function verdictOf(c: Context) {
-  const { plan } = c.status;
-  return plan === undefined ? undefined : judgePlan(c.spec.policy, plan, c.status.unproven);
+  const plan = schemaPlan(c.status);
+  return plan === undefined ? undefined : judgePlan(schemaSpec(c).policy, plan, c.status.unproven);
 }
 
-export const schemaFamily: Family = {
+/** The annotation that ends a record, as admission stamped it. */
+function word(c: Context, record: ApplyRecord): Word | undefined {
+  const { settledApply } = c.resource.marks;
+  if (settledApply?.by === undefined || settledApply.operationID !== record.operationID) return undefined;
+  return { resolution: "Settled", by: settledApply.by };
+}
+
+const constants: FamilyConstants = {
   name: "schema",
-  kind: "PtahSchema",
+  kind: KINDS.schema,
+  planKind: "PtahSchemaPlan",
+  finalizer: FINALIZER,
   reads,
   afterSource: "Observe",
   proofStart: "Observe",
   proofStopsEverything: true,
   proofUnderLease: "Plan",
+  releasesBeforeProof: false,
   takesLease: (type) => type === "Plan" || type === "Apply",
   leaseSeconds: (_type, deadlineSeconds) => deadlineSeconds + LEASE_MARGIN_SECONDS,
-  ttlOnRunning: true,
+  lostEndsAtOnce: true,
+  projectsPlan: true,
   staleLeads: "Observing",
+  staleNext: "Observe",
+  revoked: { leads: "AwaitingApproval", next: undefined },
+  suspendLeads: "Suspended",
+  keepsUnbuiltClaim: true,
+  unknownOutcome: "OutcomeUnknown",
+};
+
+const fields: FamilyFields = {
   record: (status) => status.pendingObservation,
   withRecord: (record): Partial<Status> => ({ pendingObservation: record }),
   source: (status) => status.source,
+  withSource: (source): Partial<Status> => ({ source }),
+  readTarget: (status) => status.target?.identityDigest,
+  accountedFor: () => false,
+  keptPlans: (status) => [status.applied?.planRef.uid],
+  declared: (spec) => ({ source: (spec as PtahSchemaSpec).desired, field: "spec.desired" }),
+};
+
+const narration: FamilyNarration = {
+  phase: schemaPhase,
+  conditions: schemaConditions,
+  wayOut: () => "kubectl ptah settle",
+  lostEntry: (c, mirror) => ({
+    type: "ApplyFinished",
+    time: mirror.recordedAt ?? instantOf(c.nowMs),
+    operationID: mirror.operationID,
+    plan: { name: mirror.planName, uid: mirror.planUID, fingerprint: mirror.planFingerprint },
+    jobName: mirror.jobName,
+    outcome: mirror.outcome === "ApplySucceeded" ? "Succeeded" : "Unknown",
+  }),
+  settledEntry: (c, record) => verified(c, record, "Unknown"),
+  settledEvent: ({ by }) => ({
+    type: "Normal",
+    reason: "Settled",
+    note: `${by.username} settled the Apply; the database is read again.`,
+  }),
+};
+
+export const schemaFamily: Family = {
+  ...constants,
+  ...fields,
+  ...narration,
   authorised(c) {
     const verdict = verdictOf(c);
     if (verdict?.kind === "ReadyToApply") return { by: "policy" };
@@ -221,13 +231,19 @@ export const schemaFamily: Family = {
   },
   restsIn(c) {
     const verdict = verdictOf(c);
-    const plan = c.status.plan;
+    const plan = schemaPlan(c.status);
     if (verdict === undefined || plan === undefined) return { verdict: c.status.phase ?? "InSync" };
     return { verdict: verdict.kind, cause: { at: "decided", verdict, statementCount: plan.statementCount } };
   },
   planDifference,
+  chunksOf,
+  intact: () => true,
+  serverRefusal,
+  server,
   readInputs,
   proofInputs,
+  proofFailed: () => undefined,
+  afterProof: () => undefined,
   applyInputs,
   todaysBinding: (c, source) => ({
     source: bindingOf(source),
@@ -249,4 +265,7 @@ export const schemaFamily: Family = {
       ? { unknown: true, sentence: "Apply ran on another database than the one its plan was computed for." }
       : { unknown: false, sentence: "The plan was applied; a fresh reading proves it." };
   },
+  conclude: concludeSchemaApply,
+  word,
+  markWords: () => undefined,
 };

@@ -2,7 +2,7 @@
  * One deliberately broken variant of the rules per property; each has to be caught, by exactly that property. A canary lies
  * to the shipped decision about what it sees, or bends what it answers, the way a wrong rule would.
  */
-import type { SchemaStatus } from "../../crds/status/index.ts";
+import type { Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import { instantOf } from "../time.ts";
 import type { View } from "../view.ts";
@@ -30,7 +30,7 @@ const onResource = (view: View) => ({
   resourceVersion: view.resource.value.resourceVersion,
 });
 
-const statusOf = (view: View): SchemaStatus => view.resource.value.status;
+const statusOf = (view: View): Status => view.resource.value.status;
 
 export const CANARIES: readonly Canary[] = [
   {
@@ -39,7 +39,8 @@ export const CANARIES: readonly Canary[] = [
     budgets: {},
     bend: (decide) => (view) => {
       const { spec } = view.resource.value;
-      return decide(withResource(view, { spec: { ...spec, policy: { ...spec.policy, apply: "Always" } } }));
+      const always = { ...spec, policy: { ...spec.policy, apply: "Always" } } as typeof spec;
+      return decide(withResource(view, { spec: always }));
     },
   },
   {

@@ -30,6 +30,11 @@ export const IMPOSSIBLE: Readonly<Record<string, string>> = {};
 
 /** Rows of the rule table that no explored world can reach, each with its reason; checked like the pairs. */
 export const UNREACHED: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    "6/planning 6/unsettled 6/unpublished 6/unproved 8/release 8/again 8/without 8/history 11/acknowledgments 15/history"
+      .split(" ")
+      .map((rule) => [rule, "only a family that reads a history decides it, and none of its worlds is explored"]),
+  ),
   "6/record":
     "every patch that clears or replaces a record ends the claim of its proof with it, and a restore loses both; only a status written by hand has one without the other",
 };

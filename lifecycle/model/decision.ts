@@ -1,5 +1,5 @@
 /** One decision of a manager in a world: looks answered from the world as it is, until an effect, a wait or rest. */
-import type { SchemaStatus } from "../../crds/status/index.ts";
+import type { Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import type { Memory, View } from "../view.ts";
 import { firstView, withLook } from "./seen.ts";
@@ -61,7 +61,7 @@ function freshDraw(world: World): number {
   throw new Error("more epochs are alive than there are fresh values");
 }
 
-const idsOf = (status: SchemaStatus | undefined): (string | undefined)[] => [
+const idsOf = (status: Status | undefined): (string | undefined)[] => [
   status?.activeOperation?.id,
   status?.activeOperation?.proves,
   status?.pendingObservation?.operationID,

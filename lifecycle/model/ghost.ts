@@ -94,6 +94,7 @@ export function onDispatch(before: World, after: World, move: Dispatch): World {
     spent: claim.approval === undefined ? after.ghost.spent : [...after.ghost.spent, claim.approval.uid],
   };
   const next = { ...after, ghost };
+  if (work.family === "migration") return next;
   if (plan === undefined) return broken(next, 1, "an Apply was dispatched for a plan object that does not exist");
   if (plan.spec.serial <= after.ghost.dispatchedSerial) return broken(next, 2, "a plan was dispatched a second time");
   const exact =

@@ -2,7 +2,8 @@
 
 import { sha256Digest } from "../../crds/canonical.ts";
 import { annotation } from "../../crds/names.ts";
-import type { OperationSpec } from "../../workload/operation.ts";
+import type { Work as JobWork, OperationSpec, SchemaWork } from "../../workload/operation.ts";
+import { schemaPlanSpec } from "../families/schema-fields.ts";
 import type { Dispatch, Move } from "../move.ts";
 import { msOf } from "../time.ts";
 import { onDispatch, onLeaseWrite, onStatus } from "./ghost.ts";
@@ -131,8 +132,8 @@ export function collect(world: World): World {
   };
 }
 
-function workOf(spec: OperationSpec): Work {
-  const { work } = spec;
+function workOf(spec: OperationSpec<JobWork>): Work {
+  const work = spec.work as SchemaWork;
   const none = {
     content: "",
     exclude: false,
@@ -352,7 +353,7 @@ function performPlan(world: World, move: Move): World {
         uid,
         version: 1,
         owner,
-        spec: move.spec,
+        spec: schemaPlanSpec(move.spec),
         ready: false,
         createdAt: world.now,
         chunks: [],

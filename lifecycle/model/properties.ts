@@ -1,6 +1,6 @@
 /** What must hold in every state, seen from outside: the properties no single step shows. */
 import type { Condition } from "../../crds/common.ts";
-import type { SchemaPhase, SchemaStatus } from "../../crds/status/index.ts";
+import type { Phase, Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
 import { isGarbled, mirrorMark } from "./seen.ts";
@@ -94,7 +94,7 @@ function narrationIgnored(
 ): Violation | undefined {
   if (world.resource === null) return undefined;
   const { view, move } = decision;
-  const phase: SchemaPhase = view.resource.value.status.phase === "InSync" ? "Failed" : "InSync";
+  const phase: Phase = view.resource.value.status.phase === "InSync" ? "Failed" : "InSync";
   const status = { ...view.resource.value.status, phase, conditions: LIES, journal: undefined };
   const value = { ...view.resource.value, status };
   const lied = decider({ ...view, resource: { ...view.resource, value } });
@@ -104,13 +104,13 @@ function narrationIgnored(
 }
 
 /** Whether two moves do the same; what people are told wrongly may be mended before. */
-function sameEffect(a: Move, b: Move, lied: SchemaStatus): boolean {
+function sameEffect(a: Move, b: Move, lied: Status): boolean {
   const mends = (move: Move): boolean => move.kind === "patchStatus" && tells(move.status, lied);
   return mends(a) || mends(b) || (a.kind === b.kind && a.rule === b.rule);
 }
 
 /** Whether a status differs from another in its narration alone. */
-function tells(status: SchemaStatus, from: SchemaStatus): boolean {
+function tells(status: Status, from: Status): boolean {
   const [x, y] = [statusTokens(status), statusTokens(from)];
   return x.length === y.length && x.every((token, i) => token === y[i]);
 }

@@ -1,5 +1,5 @@
 /** The named scenarios: where each starts and what may happen in it, how often. Each runs to a fixpoint. */
-import type { SchemaStatus } from "../../crds/status/index.ts";
+import type { Status } from "../families/types.ts";
 import type { Decider } from "./decision.ts";
 import { successors } from "./steps.ts";
 import { EPOCH_MS, SERVER_MAJOR, type SpecInputs } from "./values.ts";
@@ -308,7 +308,7 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 const INPUTS: SpecInputs = { apply: "OnApproval", suspend: false, exclude: false, shared: false, engine: "PostgreSQL" };
-const NOTHING: SchemaStatus = { observedGeneration: -1 };
+const NOTHING: Status = { observedGeneration: -1 };
 
 /** Fair steps within which a resource first comes to rest. */
 const FIRST_REST_MAX = 200;

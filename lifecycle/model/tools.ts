@@ -2,7 +2,7 @@
 import type { Json } from "../../crds/canonical.ts";
 import { coordinationDigest } from "../../crds/fingerprints.ts";
 import { chunk } from "../../sql/chunks.ts";
-import type { OperationSpec } from "../../workload/operation.ts";
+import type { OperationSpec, Work } from "../../workload/operation.ts";
 import type { PlanChunk, Tools } from "../tools.ts";
 import { planOfDigest, stateFingerprint } from "./values.ts";
 
@@ -33,7 +33,7 @@ export const cheapDigest = (text: string): string => `sha256:${hash16(text)}${RE
 export const holderOf = (uid: string, operationID: string): string => `ptah-h-${hash16(`${uid}|${operationID}`)}`;
 
 /** Digest of an operation's Pod template: everything that shapes it, so neither its Job's name nor the snapshot's own digest. */
-export function templateDigestOf(operation: OperationSpec): string {
+export function templateDigestOf(operation: OperationSpec<Work>): string {
   const shape = { ...operation, admissionSnapshotDigest: undefined, jobName: undefined, attempt: undefined };
   return cheapDigest(`template ${JSON.stringify(shape)}`);
 }
@@ -63,6 +63,11 @@ export function modelTools(narrate: boolean): Tools {
     },
     planFingerprint: (input) => cheapDigest(`plan ${JSON.stringify(input)}`),
     planName: (fingerprint) => `ptah-plan-${fingerprint.slice(7, 23)}`,
+    runPolicyFingerprint: (spec) => cheapDigest(`run policy ${JSON.stringify(spec.policy)}`),
+    sequencePlanFingerprint: (input) => cheapDigest(`sequence plan ${JSON.stringify(input)}`),
+    sequencePlanName: (fingerprint) => `ptah-mplan-${fingerprint.slice(7, 23)}`,
+    sequenceDigest: (steps) => cheapDigest(`sequence ${JSON.stringify(steps)}`),
+    historyFingerprint: (history) => cheapDigest(`history ${JSON.stringify(history)}`),
     snapshotName: (uid, digest) => `ptah-src-${hash16(`${uid}|${digest}`)}`,
     templateDigest: templateDigestOf,
     sealSnapshot: (base, templateDigest) => ({

@@ -3,7 +3,8 @@
  * remembers, how many faults are left, and what only an observer outside knows (the ghost).
  */
 import type { PtahSchemaPlanSpec } from "../../crds/spec.ts";
-import type { ApprovalStatus, SchemaStatus } from "../../crds/status/index.ts";
+import type { ApprovalStatus } from "../../crds/status/index.ts";
+import type { Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import type { ChunkFacts, LeaseOwner, Memory } from "../view.ts";
 import type { Content, Frame, SpecInputs } from "./values.ts";
@@ -51,7 +52,7 @@ export interface Resource {
   readonly mirror?: string | undefined;
   readonly settled?: string | undefined;
   readonly readRequest?: string | undefined;
-  readonly status: SchemaStatus;
+  readonly status: Status;
 }
 
 export interface Database {

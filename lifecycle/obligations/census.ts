@@ -3,60 +3,44 @@
  * unsupported engine and one being deleted that owes nothing claim nothing.
  */
 import { durationMs } from "../../crds/duration.ts";
-import { engineSupported, normalizeEngine, sourceSupported } from "../../crds/engine.ts";
+import {
+  type Engine,
+  engineSupported,
+  normalizeEngine,
+  SUPPORTED_ENGINES,
+  sourceSupported,
+} from "../../crds/engine.ts";
 import { declaredSource } from "../../crds/source.ts";
 import { type Context, need, patch, patchIfNew, rest } from "../context.ts";
+import type { Refusal } from "../families/family.ts";
+import { KINDS } from "../families/kinds.ts";
 import { REALM_RECHECK_MS } from "../limits.ts";
 import type { Move, RuleId } from "../move.ts";
 import { cycleAt } from "../positions.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
 import type { CensusFacts, ClaimantFacts } from "../view.ts";
 
-export interface Refusal {
-  readonly reason:
-    | "UnsupportedEngine"
-    | "UnsupportedSource"
-    | "UnsupportedServerVersion"
-    | "RealmConflict"
-    | "RealmNotAuthorized";
-  readonly sentence: string;
-}
+const ENGINES: Readonly<Record<Engine, string>> = { postgresql: "PostgreSQL", mysql: "MySQL or MariaDB" };
 
 /** What the spec names that this version does not run; an edit is waited for. */
 export function unsupported(c: Context): Refusal | undefined {
   const { engine } = c.spec.target;
-  if (!engineSupported(engine, c.view.family)) {
+  if (!engineSupported(engine, c.family.name)) {
     return {
       reason: "UnsupportedEngine",
-      sentence: `spec.target.engine ${engine} is not supported by this version; PostgreSQL is. Change it, or use a version that supports it.`,
+      sentence: `spec.target.engine ${engine} is not supported by this version; ${SUPPORTED_ENGINES[c.family.name].map((e) => ENGINES[e]).join(", or ")} is. Change it, or use a version that supports it.`,
     };
   }
-  const source = declaredSource(c.spec.desired);
+  const declared = c.family.declared(c.spec);
+  const source = declaredSource(declared.source);
   if (source === undefined || !sourceSupported(source.kind)) {
     const named = source === undefined ? "none or several sources" : source.kind === "OCI" ? "ociRef" : "git";
     return {
       reason: "UnsupportedSource",
-      sentence: `spec.desired names ${named}; this version reads configMap sources only. Use spec.desired.configMap.`,
+      sentence: `${declared.field} names ${named}; this version reads configMap sources only. Use ${declared.field}.configMap.`,
     };
   }
   return undefined;
-}
-
-/** The scratch image's key for a server. */
-export function scratchKey(engine: string, serverMajor: number): string {
-  return `${normalizeEngine(engine) ?? engine}-${serverMajor}`;
-}
-
-/** What is wrong where the server's major version is known and no scratch image is of it. @param engine of whoever reads it */
-export function majorRefusal(c: Context, engine: string): Refusal | undefined {
-  const major = c.status.target?.serverMajor;
-  if (major === undefined) return undefined;
-  const key = scratchKey(engine, major);
-  if (c.view.configuration.scratchImages[key] !== undefined) return undefined;
-  return {
-    reason: "UnsupportedServerVersion",
-    sentence: `No scratch image is configured for ${key} and spec.dev.urlFrom names no database to compare with. Configure --scratch-image ${key}=<image>, or set spec.dev.urlFrom.`,
-  };
 }
 
 /** What the realm says against this resource. A look where the census was not read, or says so only from the cache. */
@@ -106,7 +90,7 @@ function judgeCensus(c: Context, census: CensusFacts): Refusal | undefined {
   if (!exclusive && target.sharedRealm && others.every((other) => other.sharedRealm)) return undefined;
   return {
     reason: "RealmConflict",
-    sentence: `${first.family === "schema" ? "PtahSchema" : "PtahMigration"} ${first.namespace}/${first.name} claims the same database realm. Remove or suspend one, or have every claimant set spec.target.sharedRealm.`,
+    sentence: `${KINDS[first.family]} ${first.namespace}/${first.name} claims the same database realm. Remove or suspend one, or have every claimant set spec.target.sharedRealm.`,
   };
 }
 
@@ -116,7 +100,7 @@ export function supported(c: Context): Move | undefined {
   if (refusal !== undefined) {
     return patchIfNew(c, "13", { cause: { at: "blocked", ...refusal } }) ?? rest("13", "Blocked");
   }
-  return blockedByRealm(c) ?? blockedByMajor(c);
+  return blockedByRealm(c) ?? blockedByServer(c);
 }
 
 function blockedByRealm(c: Context): Move | undefined {
@@ -140,12 +124,12 @@ function blockedByRealm(c: Context): Move | undefined {
   });
 }
 
-/** A server nothing here can compare with: Blocked, and its version is read again at the interval. */
-function blockedByMajor(c: Context): Move | undefined {
-  const refusal = c.spec.dev === undefined ? majorRefusal(c, c.spec.target.engine) : undefined;
+/** A server nothing here can read: Blocked, and its version is read again at the interval. */
+function blockedByServer(c: Context): Move | undefined {
+  const refusal = c.family.serverRefusal(c, undefined);
   if (refusal === undefined) return undefined;
   const cause = { at: "blocked", ...refusal } as const;
-  const readAt = c.status.target?.lastObservedAt;
+  const { readAt, forgotten } = c.family.server(c);
   const againMs = (readAt === undefined ? 0 : msOf(readAt)) + durationMs(c.spec.interval);
   const edited = c.status.cycle?.generation !== c.resource.generation;
   if (c.nowMs < againMs && !edited) {
@@ -154,10 +138,6 @@ function blockedByMajor(c: Context): Move | undefined {
     return patchIfNew(c, "13", { ...(set === undefined ? {} : { set }), cause }) ?? rest("13", "Blocked", againMs);
   }
   return patch(c, "13/again", {
-    set: {
-      target: { ...c.status.target, serverVersion: undefined, serverMajor: undefined },
-      cycle: cycleAt(c, c.family.reads[0]),
-      nextReconciliationTime: undefined,
-    },
+    set: { ...forgotten, cycle: cycleAt(c, c.family.reads[0]), nextReconciliationTime: undefined },
   });
 }

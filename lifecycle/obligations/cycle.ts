@@ -92,7 +92,7 @@ export function begin(c: Context, rule: RuleId): Move {
     (before.contentDigest !== snapshot.source.contentDigest || c.status.cycle?.generation !== c.resource.generation);
   return patch(c, `${rule}/begin`, {
     set: {
-      source: snapshot.source,
+      ...c.family.withSource(snapshot.source),
       cycle: { startedAt: instantOf(c.nowMs), generation: c.resource.generation, next: read },
       retryNotBefore: undefined,
       nextReconciliationTime: undefined,

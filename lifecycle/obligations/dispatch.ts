@@ -12,7 +12,6 @@ import { enveloped, unbuilt } from "./envelope.ts";
 import { approvalStatus } from "./marks.ts";
 import { mirrorOfClaim, mirrorText } from "./mirror.ts";
 import { bindRealm, nextRenewalMs } from "./realm.ts";
-import { retain } from "./retain.ts";
 import { reauthorize } from "./revalidate.ts";
 
 /** Advances an undispatched claim by one effect. */
@@ -39,12 +38,12 @@ export function advance(c: Context, claim: Claim): Move {
 /** Chunk projections: created and read back, immutable, owned by the plan. */
 function project(c: Context, claim: Claim): Move | undefined {
   const { plan } = claim;
-  if (plan === undefined) return undefined;
+  if (plan === undefined || !c.family.projectsPlan) return undefined;
   const look = need(c, "6/project", { piece: "plan", name: plan.name }, { piece: "projections", planName: plan.name });
   if (look !== undefined) return look;
   const object = c.view.plan?.value.object;
   if (object === null || object === undefined || object.uid !== plan.uid) return reauthorize(c, claim);
-  for (const chunk of object.spec.chunks) {
+  for (const chunk of c.family.chunksOf(object.spec)) {
     const name = chunkName(plan.name, chunk.index);
     const projection = c.view.projections?.value.find((p) => p.name === name);
     if (projection === undefined) {
@@ -74,7 +73,7 @@ function commit(c: Context, claim: Claim): Move | undefined {
   const look = need(c, "6/commit", { piece: "job", name: claim.jobName });
   if (look !== undefined) return look;
   if (c.view.job?.value.job !== null && c.view.job?.value.job !== undefined) {
-    return retain(c, "6/strange", claim, {
+    return c.family.conclude(c, "6/strange", claim, {
       unknown: true,
       uncertain: true,
       sentence: "A Job nobody recorded stands under the Apply's name; what it did is read from the database.",

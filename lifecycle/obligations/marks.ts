@@ -16,7 +16,7 @@ import { mirrorOfRecord, mirrorText } from "./mirror.ts";
 import { prune } from "./prune.ts";
 
 export function mark(c: Context): Move | undefined {
-  return markApprovals(c) ?? markSettled(c) ?? markMirror(c) ?? scheduleTtls(c) ?? prune(c);
+  return markApprovals(c) ?? c.family.markWords(c) ?? markSettled(c) ?? markMirror(c) ?? scheduleTtls(c) ?? prune(c);
 }
 
 type Line = readonly [type: string, status: "True" | "False", reason: string, sentence: string];

@@ -2,8 +2,8 @@
  * The mirror: the annotation that keeps an unsettled Apply known across a restore that loses status (rules 2 and 2b,
  * step 5). Ids and digests only; a record rebuilt from it is a hold, not a binding.
  */
-import { annotation, FINALIZER } from "../../crds/names.ts";
-import type { ApplyRecord, Claim, JournalEntry, Mirror } from "../../crds/status/index.ts";
+import { annotation } from "../../crds/names.ts";
+import type { ApplyRecord, Claim, Mirror } from "../../crds/status/index.ts";
 import { type Context, patch, patchMetadata, rest } from "../context.ts";
 import { GRACE_SECONDS } from "../limits.ts";
 import type { Move } from "../move.ts";
@@ -72,7 +72,7 @@ export function restoreFromMirror(c: Context): Move | undefined {
   const { mirror } = mark;
   const id = mirror.operationID;
   if (c.claim?.id === id) return undefined;
-  if (c.status.resolvedRun?.operationID === id || c.status.closedOperationID === id) {
+  if (endedWithoutRecord(c, id)) {
     return patchMetadata(c, "2/remove", { annotations: { [annotation.unsettledApply]: null } });
   }
   // A dispatched Apply is its own hold; what this mirror names is put back once that one is accounted for.
@@ -82,7 +82,7 @@ export function restoreFromMirror(c: Context): Move | undefined {
   return patch(c, "2/restore", {
     set: { ...c.family.withRecord(restored), activeOperation: undefined, plan: undefined },
     cause: { at: "restored" },
-    journal: [lostEntry(c, mirror)],
+    journal: [c.family.lostEntry(c, mirror)],
     events: [
       {
         type: "Warning",
@@ -93,9 +93,15 @@ export function restoreFromMirror(c: Context): Move | undefined {
   });
 }
 
+/** Whether status says how this Apply ended, and holds no record of it. */
+function endedWithoutRecord(c: Context, id: string): boolean {
+  const { resolvedRun, closedOperationID } = c.status;
+  return resolvedRun?.operationID === id || closedOperationID === id || c.family.accountedFor(c.status, id);
+}
+
 function recordOf(c: Context, mirror: Mirror): ApplyRecord {
   return {
-    outcome: mirror.outcome ?? "OutcomeUnknown",
+    outcome: mirror.outcome ?? c.family.unknownOutcome,
     operationID: mirror.operationID,
     generation: mirror.generation,
     job: { name: mirror.jobName, ...(mirror.jobUID === undefined ? {} : { uid: mirror.jobUID }) },
@@ -113,20 +119,9 @@ function recordOf(c: Context, mirror: Mirror): ApplyRecord {
   };
 }
 
-function lostEntry(c: Context, mirror: Mirror): JournalEntry {
-  return {
-    type: "ApplyFinished",
-    time: mirror.recordedAt ?? instantOf(c.nowMs),
-    operationID: mirror.operationID,
-    plan: { name: mirror.planName, uid: mirror.planUID, fingerprint: mirror.planFingerprint },
-    jobName: mirror.jobName,
-    outcome: mirror.outcome === "ApplySucceeded" ? "Succeeded" : "Unknown",
-  };
-}
-
 /** A mirror nobody can read may stand for an attempt: nothing is started beside it. */
 function unreadable(c: Context): Move {
-  const sentence = `The annotation ${annotation.unsettledApply} cannot be read, so it is not known whether an Apply is unsettled. Establish what it did; then delete the resource, take the finalizer ${FINALIZER} off by hand, and create it again without the annotation.`;
+  const sentence = `The annotation ${annotation.unsettledApply} cannot be read, so it is not known whether an Apply is unsettled. Establish what it did; then delete the resource, take the finalizer ${c.family.finalizer} off by hand, and create it again without the annotation.`;
   return patchIfBlocked(c, sentence) ?? rest("2/unreadable", "Blocked");
 }
 

@@ -1,10 +1,12 @@
 /** A claim as the Job's builder wants it. From the claim; only `spec.execution` and the manager's record are today's. */
+
+import { normalizeEngine } from "../../crds/engine.ts";
 import type { Claim } from "../../crds/status/index.ts";
-import type { OperationSpec } from "../../workload/operation.ts";
+import type { OperationSpec, Work } from "../../workload/operation.ts";
 import type { Context } from "../context.ts";
 import { GRACE_SECONDS } from "../limits.ts";
 
-export type Built = OperationSpec | { readonly unbuilt: string };
+export type Built = OperationSpec<Work> | { readonly unbuilt: string };
 
 export function operationOf(c: Context, claim: Claim): Built {
   const { executionBinding } = c.status;
@@ -33,7 +35,7 @@ export function operationOf(c: Context, claim: Claim): Built {
     activeDeadlineSeconds: claim.activeDeadlineSeconds ?? 1,
     terminationGracePeriodSeconds: claim.terminationGracePeriodSeconds ?? GRACE_SECONDS,
     target: {
-      engine: "PostgreSQL",
+      engine: normalizeEngine(target.engine) === "mysql" ? "MySQL" : "PostgreSQL",
       urlFrom: { name: target.urlFrom.name, key: target.urlFrom.key },
       ...(target.caFrom === undefined ? {} : { caFrom: { name: target.caFrom.name, key: target.caFrom.key } }),
       coordinationDigest,

@@ -7,10 +7,9 @@ import type { ApplyRecord } from "../../crds/status/index.ts";
 import { attemptOfRecord, horizonMs, mayStillWrite, withListed } from "../attempt.ts";
 import { type Context, claimMove, need, patch, patchIfNew, rest, wait } from "../context.ts";
 import type { Move, RuleId } from "../move.ts";
-import { retryAt } from "../positions.ts";
+import { cycleAt, retryAt } from "../positions.ts";
 import type { Cause } from "../present.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
-import { majorRefusal } from "./census.ts";
 import { newClaim } from "./claim.ts";
 import { snapshotted } from "./cycle.ts";
 import { nextRenewalMs, ownerOfRecord, takeLease } from "./realm.ts";
@@ -65,11 +64,14 @@ export function withWhatIsSeen(
   };
 }
 
-function proofOf(c: Context, record: ApplyRecord): Move {
+function proofOf(c: Context, record: ApplyRecord): Move | undefined {
   const seen = seeRecord(c, "8", record);
   if (seen !== undefined) return seen;
   const attempt = attemptOfRecord(record);
   if (mayStillWrite(attempt, c.nowMs)) return holding(c, horizonMs(attempt));
+  const given = c.family.releasesBeforeProof ? givenBack(c, record) : undefined;
+  if (given !== undefined) return given;
+  if (!c.family.proofStopsEverything && record.next === undefined) return c.family.afterProof(c, record);
   if (c.spec.suspend) {
     const told = patchIfNew(c, "8/suspended", { cause: { at: "suspended", owes: true } });
     return told ?? restUntil("8/suspended", "Suspended", nextRenewalMs(c));
@@ -103,22 +105,22 @@ function prepared(c: Context, record: ApplyRecord): Move | undefined {
 
 /** A record put back from metadata is a hold: another realm or target takes no Lease and stays Blocked. */
 function restoredHold(c: Context, record: ApplyRecord): Move | undefined {
-  if (record.coordinationDigest !== c.tools.coordinationDigest(c.resource.namespace, c.spec)) {
+  const elsewhereRealm = record.coordinationDigest !== c.tools.coordinationDigest(c.resource.namespace, c.spec);
+  if (elsewhereRealm && !c.family.proofStopsEverything) return withoutReading(c, record);
+  if (elsewhereRealm) {
     return blocked(c, {
       at: "targetMoved",
-      sentence:
-        "The unsettled Apply belongs to another database realm than the one declared. Declare that realm again, or establish what it did and use kubectl ptah settle.",
+      sentence: `The unsettled Apply belongs to another database realm than the one declared. Declare that realm again, or establish what it did and use ${c.family.wayOut(c)}.`,
     });
   }
   if (record.source !== undefined && record.generation !== c.resource.generation) {
     const anew = { ...record, source: undefined, next: c.family.proofStart };
     return patch(c, "8/refill", { set: c.family.withRecord(anew) });
   }
-  const read = c.status.target?.identityDigest;
+  const read = c.family.readTarget(c.status);
   const elsewhere = record.next === c.family.proofUnderLease && read !== record.targetIdentityDigest;
   if (!elsewhere) return undefined;
-  const sentence =
-    "The database that was read is not the one the unsettled Apply ran on. Declare that database again, or establish what the Apply did and use kubectl ptah settle.";
+  const sentence = `The database that was read is not the one the unsettled Apply ran on. Declare that database again, or establish what the Apply did and use ${c.family.wayOut(c)}.`;
   // A Secret that names the right database again is no edit: the database is read again to see it.
   return patch(c, "8/blocked", {
     set: { ...c.family.withRecord({ ...record, next: c.family.proofStart }), retryNotBefore: retryAt(c) },
@@ -128,18 +130,41 @@ function restoredHold(c: Context, record: ApplyRecord): Move | undefined {
 
 /** A server nothing here can compare with: its version is forgotten, and learned again at the interval. */
 function unsupportedServer(c: Context, record: ApplyRecord): Move | undefined {
-  // The record reads its own target, whatever the spec names by now.
-  const engine = record.target?.engine ?? c.spec.target.engine;
-  const refusal = record.observation?.dev === undefined ? majorRefusal(c, engine) : undefined;
+  const refusal = c.family.serverRefusal(c, record);
   if (refusal === undefined) return undefined;
-  const sentence = `${refusal.sentence} An unsettled Apply waits for it; once it is known what that did, kubectl ptah settle ends it.`;
+  const sentence = `${refusal.sentence} An unsettled Apply waits for it; once it is known what that did, ${c.family.wayOut(c)} ends it.`;
   return patch(c, "8/version", {
     set: {
       ...c.family.withRecord({ ...record, next: c.family.proofStart }),
-      target: { ...c.status.target, serverVersion: undefined, serverMajor: undefined },
+      ...c.family.server(c).forgotten,
       retryNotBefore: instantOf(c.nowMs + durationMs(c.spec.interval)),
     },
     cause: { at: "blocked", reason: refusal.reason, sentence },
+  });
+}
+
+/** Gives back the Lease of an Apply whose record is read without one: nobody may write under it any more. */
+function givenBack(c: Context, record: ApplyRecord): Move | undefined {
+  const { lease } = record;
+  if (lease === undefined) return undefined;
+  return patch(c, "8/release", {
+    set: {
+      ...c.family.withRecord({ ...record, lease: undefined }),
+      pendingLockRelease: {
+        coordinationDigest: lease.digest,
+        operationID: record.operationID,
+        holder: lease.holder,
+        leaseEpoch: lease.epoch,
+        leaseDurationSeconds: lease.durationSeconds,
+      },
+    },
+  });
+}
+
+/** The record's own reading cannot be made: it is owed no more, and ordinary cycles read what is declared today. */
+function withoutReading(c: Context, record: ApplyRecord): Move {
+  return patch(c, "8/without", {
+    set: { ...c.family.withRecord({ ...record, next: undefined }), cycle: cycleAt(c, c.family.reads[0]) },
   });
 }
 
@@ -151,9 +176,10 @@ function blocked(c: Context, cause: Cause): Move {
 function filled(c: Context, record: ApplyRecord): Move {
   const snapshot = snapshotted(c, "8");
   if ("move" in snapshot) return snapshot.move;
+  if ("refused" in snapshot && !c.family.proofStopsEverything) return withoutReading(c, record);
   if ("refused" in snapshot) {
     const { reason } = snapshot.refused;
-    const sentence = `${snapshot.refused.sentence} An unsettled Apply waits for it; once it is known what that did, kubectl ptah settle ends it.`;
+    const sentence = `${snapshot.refused.sentence} An unsettled Apply waits for it; once it is known what that did, ${c.family.wayOut(c)} ends it.`;
     return patch(c, "8/refused", {
       set: { retryNotBefore: retryAt(c) },
       cause: { at: "sourceRefused", reason, sentence },
@@ -163,7 +189,7 @@ function filled(c: Context, record: ApplyRecord): Move {
   return patch(c, "8/fill", {
     set: {
       ...c.family.withRecord({ ...record, ...c.family.todaysBinding(c, snapshot.source) }),
-      source: snapshot.source,
+      ...c.family.withSource(snapshot.source),
     },
   });
 }

@@ -32,7 +32,7 @@ function prunePlans(c: Context): Move | undefined {
 /** The next instant at which a snapshot nothing names is old enough to go; far away where there is none. */
 export function nextPruneMs(c: Context): number {
   let next = Number.POSITIVE_INFINITY;
-  if (c.status.source === undefined) return next;
+  if (c.family.source(c.status) === undefined) return next;
   for (const s of c.view.snapshots?.value ?? []) {
     const goneMs = s.createdAtMs + SNAPSHOT_KEPT_MS;
     if (goneMs > c.nowMs && !s.deleting && !inUse(c, s.contentDigest)) next = Math.min(next, goneMs);
@@ -42,16 +42,15 @@ export function nextPruneMs(c: Context): number {
 
 function namedPlans(c: Context): Set<string> {
   const named = journalledPlans(c.status.journal);
-  const { plan, applied } = c.status;
-  for (const uid of [plan?.uid, applied?.planRef.uid, c.claim?.plan?.uid, c.record?.plan?.uid]) {
+  const { plan } = c.status;
+  for (const uid of [plan?.uid, c.claim?.plan?.uid, c.record?.plan?.uid, ...c.family.keptPlans(c.status)]) {
     if (uid !== undefined) named.add(uid);
   }
   return named;
 }
 
 function pruneSnapshots(c: Context): Move | undefined {
-  const { source } = c.status;
-  if (source === undefined) return undefined;
+  if (c.family.source(c.status) === undefined) return undefined;
   const victim = c.view.snapshots?.value.find(
     (s) => !s.deleting && !inUse(c, s.contentDigest) && oldEnough(c, s.createdAtMs),
   );
@@ -68,7 +67,7 @@ function inUse(c: Context, contentDigest: string): boolean {
   const facts = c.view.source?.value;
   if (facts === undefined || facts.state !== "resolved" || facts.contentDigest === contentDigest) return true;
   const { status, claim, record } = c;
-  return [status.source, claim?.source, record?.source, status.plan?.source].some(
+  return [c.family.source(status), claim?.source, record?.source, status.plan?.source].some(
     (s) => s?.contentDigest === contentDigest,
   );
 }

@@ -3,17 +3,24 @@
  * stop resumes the same object. A standing plan that is computed again with the same bytes and bindings keeps its own.
  */
 import { chunkName } from "../../crds/names.ts";
-import { PLAN_CONTRACT_FILES, type PtahSchemaPlanSpec } from "../../crds/spec.ts";
 import { type Context, need } from "../context.ts";
+import type { PlanSpec } from "../families/types.ts";
 import type { Move, RuleId } from "../move.ts";
 import type { PlanChunk } from "../tools.ts";
 import type { PlanFacts, PlanObjectFacts } from "../view.ts";
 
-/** Everything of a plan but its number, fingerprint and chunks. */
-export type PlanDraft = Omit<
-  PtahSchemaPlanSpec,
-  "serial" | "fingerprint" | "chunks" | "contractVersion" | "schemaRef" | "size"
->;
+/** A plan before it has its number. */
+export interface PlanDraft {
+  readonly fingerprintAt: (serial: number) => string;
+  readonly nameOf: (fingerprint: string) => string;
+  readonly build: (serial: number, fingerprint: string, name: string) => BuiltPlan;
+}
+
+export interface BuiltPlan {
+  readonly spec: PlanSpec;
+  /** The bytes it runs, in order; none where the object itself says all of it. */
+  readonly chunks: readonly PlanChunk[];
+}
 
 export type Publication =
   | { readonly move: Move }
@@ -22,17 +29,15 @@ export type Publication =
   | { readonly gone: true }
   | { readonly name: string; readonly object: PlanObjectFacts; readonly kept: boolean };
 
-export function publish(c: Context, rule: RuleId, draft: PlanDraft, serial: number, document: string): Publication {
+export function publish(c: Context, rule: RuleId, draft: PlanDraft, serial: number): Publication {
   const standing = c.status.plan;
   if (standing !== undefined && standing.dispatched !== true) {
-    const same = specOf(c, draft, standing.serial, []);
-    if (same.fingerprint === standing.fingerprint) return keep(c, rule, standing.name, standing.uid);
+    if (draft.fingerprintAt(standing.serial) === standing.fingerprint)
+      return keep(c, rule, standing.name, standing.uid);
   }
-  const chunks = c.tools.planChunks(document, draft.contentDigest);
-  const named = specOf(c, draft, serial, []);
-  const name = c.tools.planName(named.fingerprint);
-  const spec = { ...named, size: Buffer.byteLength(document), chunks: chunkReferences(name, chunks) };
-  return resume(c, rule, name, spec, chunks);
+  const fingerprint = draft.fingerprintAt(serial);
+  const name = draft.nameOf(fingerprint);
+  return resume(c, rule, name, draft.build(serial, fingerprint, name));
 }
 
 /** The standing plan, once its object was read back whole. */
@@ -47,11 +52,12 @@ function keep(c: Context, rule: RuleId, name: string, uid: string): Publication 
   return { name, object, kept: true };
 }
 
-/** Whether a plan object is ours, Ready, and every chunk holds what it was published with. */
-export function wholePlan(_c: Context, facts: PlanFacts): boolean {
+/** Whether a plan object is ours, Ready, and holds what it was published with, its chunks included. */
+export function wholePlan(c: Context, facts: PlanFacts): boolean {
   const { object } = facts;
   if (object === null || object.deleting || !object.ownedByUs || !object.ready) return false;
-  return object.spec.chunks.every((wanted) => {
+  if (!c.family.intact(c, facts)) return false;
+  return c.family.chunksOf(object.spec).every((wanted) => {
     const chunk = facts.chunks.find((f) => f.index === wanted.index);
     return (
       chunk !== undefined &&
@@ -63,33 +69,7 @@ export function wholePlan(_c: Context, facts: PlanFacts): boolean {
   });
 }
 
-function specOf(
-  c: Context,
-  draft: PlanDraft,
-  serial: number,
-  chunks: PtahSchemaPlanSpec["chunks"],
-): PtahSchemaPlanSpec {
-  const bound = { ...draft, serial, contractVersion: PLAN_CONTRACT_FILES };
-  const fingerprint = c.tools.planFingerprint({ ...bound, schemaUid: c.resource.uid });
-  return { ...bound, fingerprint, schemaRef: { name: c.resource.name, uid: c.resource.uid }, size: 1, chunks };
-}
-
-function chunkReferences(planName: string, chunks: readonly PlanChunk[]): PtahSchemaPlanSpec["chunks"] {
-  return chunks.map(({ bytes, digest }, index) => ({
-    name: chunkName(planName, index),
-    index,
-    digest,
-    size: bytes.byteLength,
-  }));
-}
-
-function resume(
-  c: Context,
-  rule: RuleId,
-  name: string,
-  spec: PtahSchemaPlanSpec,
-  chunks: readonly PlanChunk[],
-): Publication {
+function resume(c: Context, rule: RuleId, name: string, { spec, chunks }: BuiltPlan): Publication {
   const look = need(c, `${rule}/publish`, { piece: "plan", name });
   if (look !== undefined) return { move: look };
   const facts = c.view.plan?.value;
@@ -97,7 +77,9 @@ function resume(
   if (facts === undefined || object === null)
     return { move: { kind: "createPlan", rule: `${rule}/publish`, name, spec } };
   if (object.deleting || !object.ownedByUs || object.spec.fingerprint !== spec.fingerprint) {
-    return { refused: `PtahSchemaPlan ${name} is not the plan that is to be published. Delete it; it is made anew.` };
+    return {
+      refused: `${c.family.planKind} ${name} is not the plan that is to be published. Delete it; it is made anew.`,
+    };
   }
   const missing = chunks.findIndex((_chunk, index) => !facts.chunks.some((f) => f.index === index));
   if (missing >= 0) {
@@ -119,7 +101,7 @@ function resume(
 function published(c: Context, name: string, facts: PlanFacts, object: PlanObjectFacts): Publication {
   if (wholePlan(c, facts)) return { name, object, kept: false };
   return {
-    refused: `A chunk of PtahSchemaPlan ${name} does not hold what was published. Delete the plan; it is made anew.`,
+    refused: `${c.family.planKind} ${name} does not hold what was published. Delete it; it is made anew.`,
   };
 }
 

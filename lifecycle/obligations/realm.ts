@@ -1,5 +1,5 @@
 /**
- * The realm's Lease: taken before a mutating claim (and a schema's Plan) goes on, renewed at a third, lost durably
+ * The realm's Lease: taken before a mutating claim (and a Plan that is made under it) goes on, renewed at a third, lost durably
  * (steps 3 and 8, rule 3b). An epoch never used before goes with every change of holder.
  */
 import type { Claim, LeaseHolding } from "../../crds/status/index.ts";

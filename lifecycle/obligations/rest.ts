@@ -12,8 +12,16 @@ import { begin, due, sourceNews, waitForRetry } from "./cycle.ts";
 /** Rule 9: nothing is ever undone in the database; a record is proved or settled first, by rules 5 and 8. */
 export function deletion(c: Context): Move | undefined {
   if (!c.resource.deleting) return undefined;
-  if (c.record !== undefined) return rest("9", "Blocked");
+  if (c.record !== undefined) return heldDeletion(c);
   return c.resource.finalizer ? patchMetadata(c, "9", { finalizer: "remove" }) : rest("9", "Deleting");
+}
+
+/** A record holds deletion: people read how to end it, and its reading comes again at its instant. */
+function heldDeletion(c: Context): Move {
+  const sentence = `Being deleted; an Apply is not accounted for and holds that until a reading settles it. Once it is known what it did, ${c.family.wayOut(c)} ends it.`;
+  const told = patchIfNew(c, "9", { cause: { at: "deleting", sentence } });
+  const { nextReconciliationTime } = c.status;
+  return told ?? rest("9", "Blocked", nextReconciliationTime === undefined ? undefined : msOf(nextReconciliationTime));
 }
 
 /** Rule 10: a bare finalizer, left by a stop between the two effects of a claim, or of a cycle that ended. */
@@ -30,7 +38,7 @@ export function suspension(c: Context): Move | undefined {
     ...(underWay ? { cycle: cycleAt(c, undefined) } : {}),
     ...(c.status.nextReconciliationTime === undefined ? {} : { nextReconciliationTime: undefined }),
   };
-  const change = { cause: { at: "suspended", owes: false } } as const;
+  const change = { cause: { at: "suspended", owes: c.record !== undefined } } as const;
   const told = patchIfNew(c, "12", Object.keys(set).length === 0 ? change : { ...change, set });
   return told ?? rest("12", "Suspended");
 }

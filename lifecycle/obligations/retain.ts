@@ -1,61 +1,29 @@
 /**
- * Retain (steps 11 and 12): claim and record swap in one patch. The record is written by this one function, whatever the
+ * Retain (steps 11 and 12): claim and record swap in one patch. The record is made by this one function, whatever the
  * Apply's own account came to, and stands until a reading or a named person settles it.
  */
-import type { ApplyRecord, Claim, JournalEntry } from "../../crds/status/index.ts";
-import { type Context, patch } from "../context.ts";
-import type { Move, RuleId } from "../move.ts";
+import type { ApplyRecord, Claim } from "../../crds/status/index.ts";
+import type { Context } from "../context.ts";
+import type { Outcome } from "../families/family.ts";
 import { instantOf } from "../time.ts";
-import { durationMetric } from "./retry.ts";
 
-export interface Outcome {
-  readonly unknown: boolean;
-  /** Create, Job or Pod identity is uncertain. */
-  readonly uncertain: boolean;
-  readonly sentence: string;
-  readonly jobTerminal?: boolean;
-}
+/** What the plan bound that only its family knows of. */
+type Bindings = Omit<NonNullable<ApplyRecord["planBindings"]>, "serial" | "contentDigest" | "policyFingerprint">;
 
-export function retain(c: Context, rule: RuleId, claim: Claim, outcome: Outcome): Move {
-  const record = recordOf(c, claim, outcome);
-  const { plan, unproven } = c.status;
-  const sentence = outcome.unknown
-    ? `${outcome.sentence} The outcome is unknown and is never replayed; a fresh reading comes next.`
-    : outcome.sentence;
-  return patch(c, rule, {
-    set: {
-      ...c.family.withRecord(record),
-      activeOperation: undefined,
-      plan: undefined,
-      retryNotBefore: undefined,
-      unproven: {
-        applies: (unproven?.applies ?? 0) + 1,
-        // Only bytes that succeeded and did not help are held back by themselves; a failure is tried again, at most twice.
-        contentDigest: outcome.unknown ? unproven?.contentDigest : claim.planContentDigest,
-        ...(plan === undefined ? {} : { desiredStateFingerprint: plan.desiredStateFingerprint }),
-      },
-    },
-    cause: { at: "applied", unknown: outcome.unknown, sentence },
-    journal: [finished(c, claim, outcome)],
-    events: [
-      outcome.unknown
-        ? { type: "Warning", reason: "ApplyOutcomeUnknown", note: sentence }
-        : { type: "Normal", reason: "OperationCompleted", note: outcome.sentence },
-    ],
-    metrics: [
-      { metric: "applies_total", outcome: outcome.unknown ? "uncertain" : "completed" },
-      durationMetric(c, claim, outcome.unknown ? "unknown" : "succeeded"),
-    ],
-  });
-}
-
-function recordOf(c: Context, claim: Claim, outcome: Outcome): ApplyRecord {
+/** The record of a dispatched Apply. @param kind what its own account came to */
+export function recordOf(
+  c: Context,
+  claim: Claim,
+  outcome: Outcome,
+  kind: ApplyRecord["outcome"],
+  bindings: Bindings,
+): ApplyRecord {
   const { plan, executionBinding } = c.status;
   const seconds = claim.leaseDurationSeconds ?? 0;
   const gone = c.view.job?.how === "fresh" && c.view.job.value.job === null && claim.jobUID !== undefined;
   const held = claim.leaseContinuityLost !== true && claim.leaseEpoch !== undefined && claim.leaseHolder !== undefined;
   return {
-    outcome: outcome.unknown ? "OutcomeUnknown" : "ApplySucceeded",
+    outcome: kind,
     operationID: claim.id,
     generation: claim.generation,
     job: {
@@ -72,8 +40,8 @@ function recordOf(c: Context, claim: Claim, outcome: Outcome): ApplyRecord {
           planBindings: {
             serial: plan.serial,
             contentDigest: plan.contentDigest,
-            desiredStateFingerprint: plan.desiredStateFingerprint,
             policyFingerprint: plan.policyFingerprint,
+            ...bindings,
           },
         }),
     approval: claim.approval,
@@ -102,20 +70,5 @@ function recordOf(c: Context, claim: Claim, outcome: Outcome): ApplyRecord {
     next: c.family.proofStart,
     recordedAt: instantOf(c.nowMs),
     observeAfter: instantOf(c.nowMs + seconds * 1000),
-  };
-}
-
-function finished(c: Context, claim: Claim, outcome: Outcome): JournalEntry {
-  return {
-    type: "ApplyFinished",
-    time: instantOf(c.nowMs),
-    operationID: claim.id,
-    ...(claim.plan === undefined ? {} : { plan: claim.plan }),
-    ...(claim.approval === undefined
-      ? {}
-      : { approvalName: claim.approval.name, approvalUID: claim.approval.uid, approver: claim.approval.approver }),
-    jobName: claim.jobName,
-    ...(claim.jobUID === undefined ? {} : { jobUID: claim.jobUID }),
-    outcome: outcome.unknown ? "Unknown" : "Succeeded",
   };
 }

@@ -1,12 +1,12 @@
 /** Rule 14: a plan that stands retires when what it binds has moved. Its approval does not carry over. */
-import type { CurrentSchemaPlan } from "../../crds/status/index.ts";
 import { type Context, need, patch } from "../context.ts";
+import type { StandingPlan } from "../families/types.ts";
 import type { EventIntent, Move } from "../move.ts";
 import { cycleAt, earlier } from "../positions.ts";
 import { sameSource } from "./cycle.ts";
 
 /** The Event of a plan that stood and was retired. */
-export function planRetired(plan: CurrentSchemaPlan | undefined): readonly EventIntent[] {
+export function planRetired(plan: StandingPlan | undefined): readonly EventIntent[] {
   if (plan === undefined) return [];
   return [
     {
@@ -18,7 +18,7 @@ export function planRetired(plan: CurrentSchemaPlan | undefined): readonly Event
 }
 
 /** Uncached reads where the cache speaks against the plan; only they retire it. */
-function doubtful(c: Context, plan: CurrentSchemaPlan): Move | undefined {
+function doubtful(c: Context, plan: StandingPlan): Move | undefined {
   const source = c.view.source?.value;
   const moved = source !== undefined && (source.state !== "resolved" || !sameSource(source, plan.source));
   const owned = c.view.plans?.value;

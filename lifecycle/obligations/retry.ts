@@ -55,9 +55,9 @@ export interface AttemptFailure {
 }
 
 /** What a failing reading says; one that proves an Apply also says how a person ends the wait for it. */
-export function withWayOut(claim: Claim, sentence: string): string {
+export function withWayOut(c: Context, claim: Claim, sentence: string): string {
   if (claim.proves === undefined) return sentence;
-  return `${sentence} The Apply it proves stays unsettled; once it is known what it did, kubectl ptah settle ends that.`;
+  return `${sentence} The Apply it proves stays unsettled; once it is known what it did, ${c.family.wayOut(c)} ends that.`;
 }
 
 /**
@@ -65,9 +65,11 @@ export function withWayOut(claim: Claim, sentence: string): string {
  * Lease back meanwhile, so that a reading which keeps failing holds nobody else's up.
  */
 export function failAttempt(c: Context, rule: RuleId, claim: Claim, failure: AttemptFailure): Move {
+  const proof = claim.proves === undefined ? undefined : c.family.proofFailed(c, rule, claim, failure);
+  if (proof !== undefined) return proof;
   const lease = releaseOfOwnLease(c, rule, claim);
   if ("look" in lease) return lease.look;
-  const sentence = withWayOut(claim, failure.sentence);
+  const sentence = withWayOut(c, claim, failure.sentence);
   return patch(c, `${rule}/failed`, {
     set: {
       activeOperation: nextAttempt(c, claim),

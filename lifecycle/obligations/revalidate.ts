@@ -20,6 +20,12 @@ const FIRST = "Resolve";
 
 const dropped = (leads: Leads, reason: string, sentence: string): Cause => ({ at: "dropped", leads, reason, sentence });
 
+/** What a claim that suspension dropped leads to: Suspended, or one pass before it. */
+const suspendedBy = (c: Context, owes: boolean): Cause =>
+  c.family.suspendLeads === "Suspended"
+    ? { at: "suspended", owes }
+    : dropped(c.family.suspendLeads, "Suspended", "spec.suspend asks for it; nothing more is started.");
+
 /** Ends a claim for something anyone may change at any time; undefined when nothing of it happened. */
 function commonEnd(c: Context, claim: Claim): Move | undefined {
   if (c.resource.deleting) {
@@ -31,7 +37,7 @@ function commonEnd(c: Context, claim: Claim): Move | undefined {
   if (c.spec.suspend) {
     return drop(c, "6/suspension", claim, {
       set: { cycle: cycleAt(c, undefined) },
-      cause: { at: "suspended", owes: false },
+      cause: suspendedBy(c, false),
     });
   }
   const begins = { cycle: cycleAt(c, FIRST), retryNotBefore: undefined };
@@ -101,7 +107,7 @@ export function revalidateProof(c: Context, claim: Claim): Move | undefined {
     });
   }
   if (c.spec.suspend && claim.dispatchStarted !== true) {
-    return drop(c, "6/suspension", claim, { cause: { at: "suspended", owes: true } });
+    return drop(c, "6/suspension", claim, { cause: suspendedBy(c, true) });
   }
   if (claim.dispatchStarted !== true && claim.leaseEpoch !== undefined && record.lease === undefined) {
     return drop(c, "6/lease", claim, {
@@ -152,15 +158,17 @@ export function reauthorize(c: Context, claim: Claim): Move | undefined {
 function withdraw(c: Context, claim: Claim, reason: string, sentence: string, next?: typeof FIRST): Move {
   const leads = next === FIRST ? "Pending" : c.family.staleLeads;
   return drop(c, "6/withdraw", claim, {
-    set: { cycle: cycleAt(c, next ?? c.family.afterSource), retryNotBefore: undefined },
+    set: { cycle: cycleAt(c, next ?? c.family.staleNext), retryNotBefore: undefined },
     cause: dropped(leads, reason, sentence),
     metrics: [{ metric: "applies_total", outcome: "stale" }],
   });
 }
 
 function revoked(c: Context, claim: Claim, sentence: string): Move {
+  const { leads, next } = c.family.revoked;
   return drop(c, "6/revoked", claim, {
-    cause: dropped("AwaitingApproval", "ApprovalRevoked", sentence),
+    ...(next === undefined ? {} : { set: { cycle: cycleAt(c, next) } }),
+    cause: dropped(leads, "ApprovalRevoked", sentence),
     events: [{ type: "Warning", reason: "ApprovalRevoked", note: `${sentence} No Job was created.` }],
     metrics: [{ metric: "applies_total", outcome: "stale" }],
   });

@@ -4,20 +4,19 @@
  */
 import type { ApplyRecord, JournalEntry, ResolvedRun } from "../../crds/status/index.ts";
 import { attemptOfRecord, mayStillWrite } from "../attempt.ts";
-import { type Context, patch, type Status } from "../context.ts";
+import { type Context, need, patch, type Status } from "../context.ts";
+import type { Word } from "../families/family.ts";
 import type { Move } from "../move.ts";
 import { cycleAt } from "../positions.ts";
 import { instantOf } from "../time.ts";
 import { seeRecord } from "./prove.ts";
-
-type By = ResolvedRun["by"];
 
 /** Fields of the patch that settles: record and its reading cleared, how, and the release of the Lease it kept. */
 export function settled(
   c: Context,
   record: ApplyRecord,
   resolution: ResolvedRun["resolution"],
-  by?: By,
+  word?: Word,
 ): Partial<Status> {
   const { lease } = record;
   return {
@@ -27,7 +26,8 @@ export function settled(
       operationID: record.operationID,
       outcome: record.outcome,
       resolution,
-      ...(by === undefined ? {} : { by }),
+      ...(word === undefined ? {} : { by: word.by }),
+      ...(word?.acknowledgment === undefined ? {} : { acknowledgment: word.acknowledgment }),
       resolvedAt: instantOf(c.nowMs),
     },
     ...(lease === undefined
@@ -58,21 +58,23 @@ export function verified(c: Context, record: ApplyRecord, outcome: string): Jour
 /** Rule 5: a person's word names the standing record. Also suspended, also deleting. */
 export function settleByPerson(c: Context): Move | undefined {
   const { record } = c;
-  const word = c.resource.marks.settledApply;
-  if (record === undefined || word?.by === undefined || word.operationID !== record.operationID) return undefined;
+  const word = record === undefined ? undefined : c.family.word(c, record);
+  if (record === undefined || word === undefined) return undefined;
+  if ("look" in word) return word.look;
   const seen = seeRecord(c, "5", record);
   if (seen !== undefined) return seen;
   if (mayStillWrite(attemptOfRecord(record), c.nowMs)) return undefined;
+  // An object's word is believed as it stands now, not as a cache had it.
+  const look = word.acknowledgment === undefined ? undefined : need(c, "5", { piece: "acknowledgments" });
+  if (look !== undefined) return look;
   return patch(c, "5", {
     set: {
-      ...settled(c, record, "Settled", word.by),
+      ...settled(c, record, word.resolution, word),
       cycle: cycleAt(c, c.family.reads[0]),
       retryNotBefore: undefined,
     },
     cause: { at: "settled", username: word.by.username },
-    journal: [verified(c, record, "Unknown")],
-    events: [
-      { type: "Normal", reason: "Settled", note: `${word.by.username} settled the Apply; the database is read again.` },
-    ],
+    journal: [c.family.settledEntry(c, record, word)],
+    events: [c.family.settledEvent(word)],
   });
 }

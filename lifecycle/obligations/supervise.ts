@@ -3,6 +3,7 @@
  * read before Complete or Failed. Rule 4 is the Apply's way: supervise, account, retain.
  */
 import type { Claim } from "../../crds/status/index.ts";
+import type { OperationResult } from "../../workload/result.ts";
 import { attemptOfClaim, horizonMs, withListed } from "../attempt.ts";
 import { type Context, need, patch, patchIfNew, wait } from "../context.ts";
 import { EVIDENCE_KEPT_SECONDS, JOB_KEPT_SECONDS, SKEW_MS } from "../limits.ts";
@@ -14,7 +15,6 @@ import { account, ttlFirst } from "./account.ts";
 import { confirm, isClaimed } from "./confirm.ts";
 import { drop } from "./drop.ts";
 import { dispatchClosed, nextRenewalMs } from "./realm.ts";
-import { retain } from "./retain.ts";
 import { failAttempt } from "./retry.ts";
 
 const createFailed = (c: Context, claim: Claim): boolean => c.view.memory.createFailed?.jobName === claim.jobName;
@@ -127,7 +127,7 @@ function podsIn(c: Context, job: JobFacts): readonly PodFacts[] {
 /** Rule 4: a dispatched Apply. Suspension, deletion, generation, census and binding may not discard it. */
 export function superviseApply(c: Context, claim: Claim): Move {
   const unknown = (rule: string, sentence: string, uncertain: boolean) =>
-    retain(c, `4/${rule}`, claim, { unknown: true, uncertain, sentence });
+    c.family.conclude(c, `4/${rule}`, claim, { unknown: true, uncertain, sentence });
   if (createFailed(c, claim) && claim.jobUID === undefined) {
     return unknown(
       "create",
@@ -138,8 +138,9 @@ export function superviseApply(c: Context, claim: Claim): Move {
   const look = need(c, "4/supervise", { piece: "job", name: claim.jobName }, podsOf(claim));
   if (look !== undefined) return look;
   const job = c.view.job?.value.job ?? null;
-  if (claim.leaseContinuityLost === true) {
-    const ttl = c.family.ttlOnRunning || job?.terminal !== undefined ? ttlFirst(c, "4/lost", job) : undefined;
+  const lost = claim.leaseContinuityLost === true;
+  if (lost && (c.family.lostEndsAtOnce || job === null || overAt(c, claim, job))) {
+    const ttl = c.family.lostEndsAtOnce || job?.terminal !== undefined ? ttlFirst(c, "4/lost", job) : undefined;
     return (
       ttl ??
       unknown(
@@ -160,8 +161,12 @@ export function superviseApply(c: Context, claim: Claim): Move {
     return unknown("drift", "The Job under the Apply's name is not the one that was dispatched.", true);
   }
   if (claim.jobUID === undefined) return confirm(c, "4", claim, job);
-  return seePods(c, claim) ?? openGate(c, claim) ?? applyProgress(c, claim, job);
+  return seePods(c, claim) ?? (lost ? undefined : openGate(c, claim)) ?? applyProgress(c, claim, job);
 }
+
+/** The Job of an Apply has its end, or its time is over. */
+const overAt = (c: Context, claim: Claim, job: JobFacts): boolean =>
+  job.terminal !== undefined || c.nowMs >= horizonMs(attemptOfClaim(claim));
 
 /** Each Pod first seen and each termination seen goes to the claim before anything follows from it. */
 function seePods(c: Context, claim: Claim): Move | undefined {
@@ -189,13 +194,15 @@ function openGate(c: Context, claim: Claim): Move | undefined {
 }
 
 function applyProgress(c: Context, claim: Claim, job: JobFacts): Move {
-  const unknown = (rule: string, sentence: string, kept = EVIDENCE_KEPT_SECONDS): Move =>
-    (job.terminal === undefined ? undefined : ttlFirst(c, "4", job, kept)) ??
-    retain(c, `4/${rule}`, claim, {
+  const unknown = (rule: string, sentence: string, result?: OperationResult): Move =>
+    (job.terminal === undefined ? undefined : ttlFirst(c, "4", job, EVIDENCE_KEPT_SECONDS)) ??
+    c.family.conclude(c, `4/${rule}`, claim, {
       unknown: true,
       uncertain: false,
       sentence,
       jobTerminal: job.terminal !== undefined,
+      finishedAtMs: job.finishedAtMs,
+      ...(result === undefined ? {} : { result }),
     });
   const horizon = horizonMs(attemptOfClaim(claim));
   if (job.terminal === undefined) {
@@ -212,10 +219,17 @@ function applyProgress(c: Context, claim: Claim, job: JobFacts): Move {
   if (accounted.kind === "move") return accounted.move;
   if (accounted.kind === "none")
     return unknown("unread", `${accounted.sentence} What it did is read from the database.`);
-  const judged = c.family.judgeApply(claim, accounted.result);
-  if (judged.unknown) return unknown("error", judged.sentence);
+  const { result } = accounted;
+  const judged = c.family.judgeApply(claim, result);
+  if (judged.unknown) return unknown("error", judged.sentence, result);
   return (
     ttlFirst(c, "4", job, JOB_KEPT_SECONDS) ??
-    retain(c, "4/success", claim, { unknown: false, uncertain: false, sentence: judged.sentence, jobTerminal: true })
+    c.family.conclude(c, "4/success", claim, {
+      ...judged,
+      uncertain: false,
+      jobTerminal: true,
+      finishedAtMs: job.finishedAtMs,
+      result,
+    })
   );
 }

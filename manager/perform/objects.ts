@@ -9,6 +9,7 @@ import type {
   CreateProjection,
   CreateSnapshot,
   DeleteObject,
+  MarkAcknowledgment,
   MarkApproval,
   MarkPlanReady,
   OpenGate,
@@ -145,6 +146,15 @@ export function performApproval(p: Performing, move: MarkApproval | ConsumeAppro
   return conditionally(p, async () => {
     const body = statusBody(approvalKind, at, move, move.status);
     p.caches.approvals.learn(await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" }));
+  });
+}
+
+/** Writes what an acknowledgment has become, on the version that was read. */
+export function performAcknowledgment(p: Performing, move: MarkAcknowledgment): Promise<Performed> {
+  const kind = custom.PtahMigrationRunAcknowledgment.raw;
+  const at = { namespace: p.resource.namespace, name: move.name };
+  return conditionally(p, async () => {
+    await p.client.replace(kind, at, statusBody(kind, at, move, move.status), { ...options, subresource: "status" });
   });
 }
 

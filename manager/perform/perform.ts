@@ -2,6 +2,7 @@ import type { Move } from "../../lifecycle/move.ts";
 import type { Reading } from "../view/reader.ts";
 import type { PerformDeps, Performed, Performing } from "./context.ts";
 import {
+  performAcknowledgment,
   performApproval,
   performCreateChunk,
   performCreatePlan,
@@ -49,6 +50,8 @@ export function perform(deps: PerformDeps, reading: Reading, move: Effect): Prom
     case "markApproval":
     case "consumeApproval":
       return performApproval(p, move);
+    case "markAcknowledgment":
+      return performAcknowledgment(p, move);
     case "openGate":
       return performOpenGate(p, move);
     case "scheduleTtl":

@@ -1,6 +1,6 @@
 import { FINALIZER } from "../../crds/names.ts";
-import type { SchemaStatus } from "../../crds/status/index.ts";
 import { apiVersionOf, custom, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
+import type { Status } from "../../lifecycle/families/types.ts";
 import type { ClaimMove, Dispatch, PatchMetadata, PatchStatus } from "../../lifecycle/move.ts";
 import { buildJob } from "../../workload/job.ts";
 import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
@@ -14,7 +14,7 @@ interface On {
 }
 
 /** Replaces the status on exactly this version of this resource, and keeps what was stored. */
-async function putStatus(p: Performing, on: On, status: SchemaStatus): Promise<RawCustom> {
+async function putStatus(p: Performing, on: On, status: Status): Promise<RawCustom> {
   const { namespace, name } = p.resource;
   const body = {
     apiVersion: apiVersionOf(kind),

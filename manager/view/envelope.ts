@@ -1,4 +1,3 @@
-import type { PtahSchemaSpec } from "../../crds/spec.ts";
 import {
   type KubeClient,
   kinds,
@@ -8,6 +7,7 @@ import {
   type RuntimeClass,
   type ServiceAccount,
 } from "../../kube/index.ts";
+import type { Spec } from "../../lifecycle/families/types.ts";
 import type { EnvelopeFacts } from "../../lifecycle/view.ts";
 import {
   type AdmissionFlags,
@@ -22,7 +22,7 @@ import type { ExecutionShape } from "../../workload/operation.ts";
 export async function readEnvelope(
   client: KubeClient,
   namespace: string,
-  spec: PtahSchemaSpec,
+  spec: Spec,
   flags: AdmissionFlags,
 ): Promise<EnvelopeFacts> {
   const execution = spec.execution as ExecutionShape;

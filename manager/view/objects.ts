@@ -1,11 +1,13 @@
 import { sha256Digest } from "../../crds/canonical.ts";
 import { annotation, COORDINATION_TARGET, FINALIZER, label, MANAGED_BY } from "../../crds/names.ts";
+import type { PtahMigrationRunAcknowledgment } from "../../crds/ptahmigrationrunacknowledgment.ts";
 import type { PtahSchema } from "../../crds/ptahschema.ts";
 import type { PtahSchemaApproval } from "../../crds/ptahschemaapproval.ts";
 import type { PtahSchemaPlan, PtahSchemaPlanChunk } from "../../crds/ptahschemaplan.ts";
 import type { Custom, Lease, ObjectMeta } from "../../kube/index.ts";
 import type { LeaseContent } from "../../lifecycle/move.ts";
 import type {
+  AcknowledgmentFacts,
   ApprovalFacts,
   ChunkFacts,
   LeaseFacts,
@@ -104,6 +106,25 @@ export function approvalFacts(approval: Custom<PtahSchemaApproval>): ApprovalFac
     approvedAt: spec.approvedAt,
     stamped: spec.approver.username !== "" && instantMs(spec.approvedAt) > 0 && spec.mutationRequestUID !== "",
     status: approval.status ?? {},
+  };
+}
+
+export function acknowledgmentFacts(word: Custom<PtahMigrationRunAcknowledgment>): AcknowledgmentFacts {
+  const { metadata, spec } = word;
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    resourceName: spec.migrationRef.name,
+    resourceUID: spec.migrationRef.uid,
+    operationID: spec.operationID,
+    by: spec.acknowledgedBy,
+    acknowledgedAt: spec.acknowledgedAt,
+    stamped:
+      spec.acknowledgedBy.username !== "" && instantMs(spec.acknowledgedAt) > 0 && spec.mutationRequestUID !== "",
+    status: word.status ?? {},
   };
 }
 

@@ -14,8 +14,10 @@ import {
   type Pod,
   type RawCustom,
 } from "../../kube/index.ts";
+import { sourceSpecOf } from "../../lifecycle/families/types.ts";
 import type { LookItem } from "../../lifecycle/move.ts";
 import type {
+  AcknowledgmentFacts,
   Configuration,
   FreshValues,
   JobFacts,
@@ -39,7 +41,15 @@ import type { Results } from "../results.ts";
 import { readCensus } from "./census.ts";
 import { readEnvelope } from "./envelope.ts";
 import { readForeignHolder } from "./foreign.ts";
-import { approvalFacts, chunkFacts, controllerOf, leaseFacts, ownedPlanFacts, planObjectFacts } from "./objects.ts";
+import {
+  acknowledgmentFacts,
+  approvalFacts,
+  chunkFacts,
+  controllerOf,
+  leaseFacts,
+  ownedPlanFacts,
+  planObjectFacts,
+} from "./objects.ts";
 import { Remembered } from "./remembered.ts";
 import { snapshotFacts } from "./snapshot.ts";
 import { readSource } from "./source.ts";
@@ -168,8 +178,10 @@ export class Reader {
         return { pieces: { plans: fresh(await this.#plans(resource)) } };
       case "approvals":
         return { pieces: { approvals: fresh(await this.#approvals(resource)) } };
+      case "acknowledgments":
+        return { pieces: { acknowledgments: fresh(await this.#acknowledgments(resource)) } };
       case "source": {
-        const source = await readSource(client, namespace, resource.spec.desired);
+        const source = await readSource(client, namespace, sourceSpecOf(resource.spec));
         return source === undefined ? { pieces: {} } : { pieces: { source: fresh(source.facts) }, files: source.files };
       }
       case "snapshots":
@@ -216,6 +228,16 @@ export class Reader {
         const parsed = custom.PtahSchemaPlan.read(plan);
         return parsed.ok ? [ownedPlanFacts(parsed.value)] : [];
       });
+  }
+
+  async #acknowledgments(resource: ResourceFacts) {
+    const kind = custom.PtahMigrationRunAcknowledgment.typed;
+    const named: AcknowledgmentFacts[] = [];
+    for await (const page of this.#deps.client.pages(kind, { namespace: resource.namespace })) {
+      for (const word of page.items)
+        if (word.spec.migrationRef.uid === resource.uid) named.push(acknowledgmentFacts(word));
+    }
+    return named;
   }
 
   async #approvals(resource: ResourceFacts) {
@@ -346,9 +368,9 @@ export class Reader {
       const held = this.#deps.caches.configMaps.get(key);
       return held === undefined ? "" : `${held.uid} ${held.resourceVersion}`;
     });
-    const memo = JSON.stringify([resource.uid, resource.spec.desired, versions]);
+    const memo = JSON.stringify([resource.uid, sourceSpecOf(resource.spec), versions]);
     const facts = await this.#sources.get(resource.uid, memo, async () => {
-      const reading = await readSource(this.#deps.client, resource.namespace, resource.spec.desired);
+      const reading = await readSource(this.#deps.client, resource.namespace, sourceSpecOf(resource.spec));
       return reading?.facts;
     });
     return facts === undefined ? {} : { source: cached(facts) };

@@ -1,9 +1,9 @@
-/** Which phase a transition leads to: seed 003's diagrams, one row per arrow's cause. Display only. */
-import type { SchemaPhase } from "../crds/status/index.ts";
-import type { Cause, OperationName } from "./present.ts";
-import type { FamilyName } from "./view.ts";
+/** Which phase a transition of a schema leads to: seed 003's diagrams, one row per arrow's cause. Display only. */
+import type { SchemaPhase } from "../../crds/status/index.ts";
+import type { Cause, OperationName } from "../present.ts";
+import { ofSequence } from "./causes.ts";
 
-const SCHEMA_READING: Readonly<Record<OperationName, SchemaPhase>> = {
+const READING: Readonly<Record<OperationName, SchemaPhase>> = {
   Resolve: "Resolving",
   Verify: "Verifying",
   Observe: "Observing",
@@ -13,7 +13,8 @@ const SCHEMA_READING: Readonly<Record<OperationName, SchemaPhase>> = {
 };
 
 /** @returns undefined where the phase stays what it is */
-export function phaseOf(_family: FamilyName, cause: Cause): SchemaPhase | undefined {
+export function schemaPhase(cause: Cause): SchemaPhase | undefined {
+  if (ofSequence(cause)) return undefined;
   switch (cause.at) {
     case "bindingChanged":
     case "gaveWay":
@@ -22,10 +23,10 @@ export function phaseOf(_family: FamilyName, cause: Cause): SchemaPhase | undefi
     case "restored":
       return "Pending";
     case "begun":
-      return SCHEMA_READING[cause.read];
+      return READING[cause.read];
     case "claimed":
     case "realmHeld":
-      return cause.proving ? "VerifyingConvergence" : SCHEMA_READING[cause.type];
+      return cause.proving ? "VerifyingConvergence" : READING[cause.type];
     case "readFailed":
     case "unbuilt":
     case "sourceRefused":
