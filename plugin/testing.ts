@@ -10,8 +10,8 @@ import type { Io } from "./io.ts";
 import { main } from "./main.ts";
 
 export const digest = (c: string): string => `sha256:${c.repeat(64)}`;
-const EPOCH = `v1-${"3".repeat(32)}`;
-const IMAGE = `registry.example/ptah@${digest("8")}`;
+export const EPOCH = `v1-${"3".repeat(32)}`;
+export const IMAGE = `registry.example/ptah@${digest("8")}`;
 const NAMESPACE = "shop";
 const API = "/apis/operator.ptah.run/v1alpha1/namespaces/shop/";
 const CORE = `/api/v1/namespaces/${NAMESPACE}/`;
@@ -69,13 +69,17 @@ function bindings(bytes: Uint8Array, document: PlanDocument): Record<string, unk
   };
 }
 
-const condition = (type: string, status: string, reason: string, message = "so it is") => ({
+export const condition = (type: string, status: string, reason: string, message = "so it is") => ({
   type,
   status,
   reason,
   message,
   lastTransitionTime: "2026-01-01T00:00:00Z",
 });
+
+export const owner = (kind: string, of: string, uid: string) => [
+  { apiVersion: "operator.ptah.run/v1alpha1", kind, name: of, uid, controller: true, blockOwnerDeletion: true },
+];
 
 /** The stored objects of a world in which a plan waits for a person. */
 export function waitingWorld(document: PlanDocument = planDocument([CREATE_ORDERS])): World {
@@ -103,9 +107,6 @@ export function waitingWorld(document: PlanDocument = planDocument([CREATE_ORDER
       ],
     },
   });
-  const owner = (kind: string, of: string, uid: string) => [
-    { apiVersion: "operator.ptah.run/v1alpha1", kind, name: of, uid, controller: true, blockOwnerDeletion: true },
-  ];
   const names = pieces.chunks.map((_, index) => `${name}-${String(index).padStart(3, "0")}`);
   world.put("ptahschemaplans", {
     metadata: {
@@ -171,9 +172,9 @@ export class World {
   }
 
   /** Replaces parts of a schema's status. */
-  status(change: Partial<SchemaStatus> | Record<string, unknown>): void {
-    const schema = this.get("ptahschemas", "orders");
-    this.put("ptahschemas", { ...schema, status: { ...(schema["status"] as object), ...change } });
+  status(change: Partial<SchemaStatus> | Record<string, unknown>, plural = "ptahschemas"): void {
+    const found = this.get(plural, "orders");
+    this.put(plural, { ...found, status: { ...(found["status"] as object), ...change } });
   }
 
   answer(request: SeenRequest): Response {
@@ -189,10 +190,12 @@ export class World {
     return request.method === "PATCH" ? this.#merge(plural, found, JSON.parse(request.body)) : json(found);
   }
 
-  /** As admission does, an approval is stamped. */
+  /** As admission does, what a person says is stamped. */
   #create(plural: string, object: Stored & { spec: object }): Response {
-    const stamps = { approver: { username: "jo" }, approvedAt: "2026-01-01T00:02:00Z", mutationRequestUID: "r" };
-    const spec = plural === "ptahschemaapprovals" ? { ...object.spec, ...stamps } : object.spec;
+    const [by, at] = plural.endsWith("acknowledgments")
+      ? (["acknowledgedBy", "acknowledgedAt"] as const)
+      : (["approver", "approvedAt"] as const);
+    const spec = { ...object.spec, [by]: { username: "jo" }, [at]: "2026-01-01T00:02:00Z", mutationRequestUID: "r" };
     this.put(plural, { ...object, metadata: { ...object.metadata, uid: `uid-${object.metadata.name}` }, spec });
     return json(this.get(plural, object.metadata.name), 201);
   }
