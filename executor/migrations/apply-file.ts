@@ -178,7 +178,8 @@ async function rollBack(progress: Progress, trouble: Trouble): Promise<FileEnd> 
     await recordFailure(progress, settled, unknown);
   } catch {
     // The session is gone, or the row could not be written and stays dirty as it was. No commit was asked for: the server rolls
-    // back what was open.
+    // back what was open, as far as its tables can.
+    if (!database.rollsBackAll()) unknown = true;
   }
   return endOf(progress, settled, unknown);
 }

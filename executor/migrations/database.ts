@@ -63,6 +63,8 @@ export interface MigrationDatabase {
   readonly implicitCommits: boolean;
   /** Whether this statement ends the open transaction and commits what came before it and itself. */
   commitsImplicitly(sql: string): boolean;
+  /** Whether every table can undo what a transaction did to it; told once the lock is taken. */
+  rollsBackAll(): boolean;
   /** Whether a statement that the server refused may have left something, where no rollback took it back. */
   mayBeKept(sql: string, answer: ServerAnswer): Promise<boolean>;
   /** Applies the timeouts a file's header asks for to the session. */

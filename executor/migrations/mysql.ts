@@ -39,7 +39,7 @@ const NOT_ROLLED_BACK = 1196;
 const FACTS = `SELECT VERSION() AS version, @@sql_mode AS sql_mode, @@read_only AS read_only, DATABASE() AS db`;
 
 const OTHER_ENGINES = `SELECT 1 FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
-  AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys') LIMIT 1`;
+  AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')`;
 
 /** Opens the session. @throws Refused, Failure, Canceled */
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<MigrationDatabase> {
@@ -114,6 +114,7 @@ function databaseOf(
   stop: Stop,
   facts: Facts,
 ): MigrationDatabase {
+  let rollsBackAll = false;
   const query: MigrationDatabase["query"] = async (sql, values) => {
     try {
       return await session.query(sql, values);
@@ -137,7 +138,11 @@ function databaseOf(
     answerOf: (error) => answerOf(error, session.lost()),
     columns: () => readColumns(session, facts),
     checkTable: () => checkTable(session, facts),
-    lock: (timeoutMs) => takeMysqlLock(session, openSecond, timeoutMs, stop.check),
+    lock: async (timeoutMs) => {
+      await takeMysqlLock(session, openSecond, timeoutMs, stop.check);
+      rollsBackAll = (await session.query(`${OTHER_ENGINES} AND TABLE_SCHEMA = DATABASE() LIMIT 1`)).length === 0;
+    },
+    rollsBackAll: () => rollsBackAll,
     holdsLock: () => holdsMysqlLock(session),
     unlock: () => releaseMysqlLock(session),
     begin: async () => {
@@ -193,7 +198,7 @@ async function mayBeKept(
     if (kind === "implicit" && /^(create|alter)\b/i.test(sql) && NOT_BEGUN_OBJECT.includes(mysqlErrno)) return false;
   }
   if (kind !== "none") return true;
-  return (await session.query(OTHER_ENGINES)).length > 0;
+  return (await session.query(`${OTHER_ENGINES} LIMIT 1`)).length > 0;
 }
 
 async function readColumns(session: MysqlSession, facts: Facts): Promise<ReadonlySet<string> | undefined> {

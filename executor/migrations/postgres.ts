@@ -136,6 +136,7 @@ function databaseOf(
       return true;
     },
     commitsImplicitly: () => false,
+    rollsBackAll: () => true,
     mayBeKept: async (sql) => IN_STEPS.test(sql),
     setTimeouts: (directives) => setTimeouts(session, directives),
     regainUser: async () => {
