@@ -1,30 +1,9 @@
 /** Runs the statements of one migration and says what became of them. */
 import type { MigrationDatabase, ServerAnswer } from "./database.ts";
+import { codes, endOf, errorText, type FileEnd, keptText, nothingSent, type Trouble } from "./file-end.ts";
 import type { Migration, Statement, TransactionMode } from "./migration.ts";
 import { INTERRUPTED, OUTCOME_UNKNOWN, partialChecksum, type RevisionEntry } from "./revisions.ts";
 import { insertRow, readProgress, updateRow } from "./store.ts";
-
-/** A statement that reached the database and failed there. It carries no text. */
-export interface StatementFailure {
-  readonly version: number;
-  /** Position in the file, from 1. */
-  readonly statement: number;
-  readonly sqlState?: string;
-  readonly mysqlErrno?: number;
-}
-
-/**
- * How a migration ended. `failed`: nothing of it is kept. `partial`: some of its statements are, and it is known which.
- * `unknown`: whether something is kept cannot be said from here.
- */
-export type FileEnd =
-  | { readonly kind: "applied" }
-  | {
-      readonly kind: "failed" | "partial" | "unknown";
-      readonly failure?: StatementFailure;
-      /** For people; no SQL text and no text of the server's. */
-      readonly sentence: string;
-    };
 
 export interface FileRun {
   readonly database: MigrationDatabase;
@@ -40,16 +19,6 @@ export interface FileRun {
 interface Progress {
   readonly run: FileRun;
   readonly startedMs: number;
-}
-
-/** What made a file end early: a statement, the bookkeeping around it, or a stop. */
-interface Trouble {
-  /** The statement that had been sent, undefined where none was. */
-  readonly statement: Statement | undefined;
-  readonly answer: ServerAnswer | undefined;
-  readonly stopped: boolean;
-  /** Statements that are committed for certain. */
-  readonly committed: number;
 }
 
 /** Runs one migration in its mode, with its row before, during and after. */
@@ -117,7 +86,7 @@ async function inTransaction(progress: Progress): Promise<FileEnd> {
     await writeOpenRow(progress.run, open);
     await database.begin();
   } catch (error) {
-    return nothingSent(progress, troubleOf(database, error, 0));
+    return nothingSent(progress.run, troubleOf(database, error, 0));
   }
   const trouble = await sendAll(progress);
   if (trouble !== undefined) return rollBack(progress, trouble);
@@ -181,7 +150,7 @@ async function rollBack(progress: Progress, trouble: Trouble): Promise<FileEnd> 
     // back what was open, as far as its tables can.
     if (!database.rollsBackAll()) unknown = true;
   }
-  return endOf(progress, settled, unknown);
+  return endOf(progress.run, settled, unknown);
 }
 
 /** The commit was refused, or its answer never came. */
@@ -217,7 +186,7 @@ async function oneByOne(progress: Progress): Promise<FileEnd> {
     await database.setTimeouts(migration.directives);
     await writeOpenRow(run, atStatement());
   } catch (error) {
-    return nothingSent(progress, troubleOf(database, error, committed));
+    return nothingSent(progress.run, troubleOf(database, error, committed));
   }
   try {
     for (const statement of statements.slice(run.committed)) {
@@ -244,7 +213,7 @@ async function breakOff(progress: Progress, trouble: Trouble): Promise<FileEnd> 
     await database.regainUser().catch(() => undefined);
     await recordFailure(progress, trouble, unknown).catch(() => undefined);
   }
-  return endOf(progress, trouble, unknown);
+  return endOf(progress.run, trouble, unknown);
 }
 
 /** Whether the statement that was sent may have taken effect although no success was answered. */
@@ -260,58 +229,4 @@ async function recordFailure(progress: Progress, trouble: Trouble, unknown: bool
   const { database } = progress.run;
   const { statement, committed } = trouble;
   await updateRow(database, dirtyEntry(progress, state, committed, errorText(trouble, unknown), statement));
-}
-
-/** For the row, in the reference's form but without the server's text, which may quote rows. */
-function errorText(trouble: Trouble, unknown: boolean): string {
-  if (trouble.stopped) return "the migration was asked to stop";
-  const head = unknown ? OUTCOME_UNKNOWN : "failed to execute migration SQL";
-  return `${head}:${codes(trouble.answer) || " no answer"}`;
-}
-
-function codes(answer: ServerAnswer | undefined): string {
-  if (answer === undefined) return "";
-  const parts = [
-    answer.sqlState === undefined ? "" : `SQLSTATE ${answer.sqlState}`,
-    answer.mysqlErrno === undefined ? "" : `error ${answer.mysqlErrno}`,
-  ].filter((part) => part !== "");
-  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
-}
-
-/** The migration's own SQL was not reached: its row could not be written or its transaction not begun. */
-function nothingSent({ run }: Progress, trouble: Trouble): FileEnd {
-  const kind = run.committed === 0 ? "failed" : "partial";
-  const sentence = `version ${run.migration.version} was not begun: its row could not be written${codes(trouble.answer)}`;
-  return { kind, sentence };
-}
-
-const keptText = (committed: number): string =>
-  committed === 0
-    ? "nothing of it is kept"
-    : committed === 1
-      ? "its first statement is kept"
-      : `its first ${committed} statements are kept`;
-
-function endOf({ run }: Progress, trouble: Trouble, unknown: boolean): FileEnd {
-  const { version } = run.migration;
-  const { statement, answer, committed } = trouble;
-  const kind = unknown ? "unknown" : committed === 0 ? "failed" : "partial";
-  const kept = unknown
-    ? "whether something of it is kept is not recorded; look at the database before anything else"
-    : keptText(committed);
-  if (statement === undefined) {
-    const why = trouble.stopped ? "was asked to stop" : `could not be recorded${codes(answer)}`;
-    return { kind, sentence: `version ${version} ${why} between two statements; ${kept}` };
-  }
-  const how = answer === undefined ? "was not answered" : `failed${codes(answer)}`;
-  return {
-    kind,
-    failure: {
-      version,
-      statement: statement.number,
-      ...(answer?.sqlState === undefined ? {} : { sqlState: answer.sqlState }),
-      ...(answer?.mysqlErrno === undefined ? {} : { mysqlErrno: answer.mysqlErrno }),
-    },
-    sentence: `version ${version}: statement ${statement.number} of ${run.statements.length} ${how}; ${kept}`,
-  };
 }

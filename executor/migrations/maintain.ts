@@ -1,8 +1,9 @@
 /** `migrations set|baseline|repair`: a person's changes of the history, under the same lock as a run. */
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
-import { applyFile, type StatementFailure } from "./apply-file.ts";
+import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
+import type { StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
 import { isDirty, partialChecksum, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
 import { guarded, type Prepared, prepare } from "./run.ts";

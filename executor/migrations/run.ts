@@ -2,8 +2,9 @@
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { applyAll } from "./apply-all.ts";
-import { applyFile, type FileEnd, type StatementFailure } from "./apply-file.ts";
+import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
+import type { FileEnd, StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory, Statement, TransactionMode } from "./migration.ts";
 import { refusedBy } from "./refuse.ts";
 import { blocker, select } from "./select.ts";
