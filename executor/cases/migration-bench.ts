@@ -32,6 +32,8 @@ export interface Bench {
   sql(url: string, sql: string): Promise<readonly Row[]>;
   /** How often the server was sent a statement of a file that holds this text. */
   received(text: string): number;
+  /** Kills the server and starts it again on what it had written. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export async function postgresBench(): Promise<Bench> {
     sql: runSql,
     // Statements of a file go as text; the rows of the history as bound values, which are logged as `execute`.
     received: (text) => linesWith(server.statementLog, /LOG: {2}statement: /, text),
+    crash: server.crash,
     stop: server.stop,
   };
 }
@@ -64,6 +67,7 @@ export async function mysqlBench(options: MysqlServerOptions = {}): Promise<Benc
     database: (name, sql = "SELECT 1") => mysqlDatabase(server, name, sql),
     sql: runMysql,
     received: (text) => linesWith(server.generalLog, /\sQuery\s/, text),
+    crash: server.crash,
     stop: server.stop,
   };
 }
@@ -179,15 +183,23 @@ export interface Line {
   close(): void;
 }
 
+const LOOPBACK = "127.0.0.1";
+
 /**
- * Forwards to a server on loopback. Once a client sends a statement as text that holds `marker`, nothing that the server says
- * on that connection reaches the client any more.
+ * Forwards to a server. Once a client sends a statement as text that holds `marker`, nothing that the server says on that
+ * connection reaches the client any more.
+ * @param hosts the server's address and the one to listen on, where they are not loopback
  */
-export function openLine(serverPort: number, engine: Bench["engine"], marker: string): Promise<Line> {
+export function openLine(
+  serverPort: number,
+  engine: Bench["engine"],
+  marker: string,
+  hosts: { readonly server: string; readonly listen: string } = { server: LOOPBACK, listen: LOOPBACK },
+): Promise<Line> {
   let swallowing: Socket | undefined;
   const pairs: [Socket, Socket][] = [];
   const server: Server = createServer((client) => {
-    const upstream = dial(serverPort, "127.0.0.1");
+    const upstream = dial(serverPort, hosts.server);
     pairs.push([client, upstream]);
     for (const socket of [client, upstream]) socket.on("error", () => undefined);
     client.on("data", (data) => {
@@ -204,7 +216,7 @@ export function openLine(serverPort: number, engine: Bench["engine"], marker: st
     for (const pair of pairs) for (const socket of pair) socket.destroy();
   };
   return new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
+    server.listen(0, hosts.listen, () => {
       const address = server.address();
       resolve({
         port: typeof address === "object" && address !== null ? address.port : 0,

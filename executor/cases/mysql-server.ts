@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, r
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import mysql, { type Connection } from "mysql2";
-import { type Account, freePort, INSTALL_TIMEOUT_MS, say, unprivileged } from "./server.ts";
+import { type Account, freePort, INSTALL_TIMEOUT_MS, killChild, say, unprivileged } from "./server.ts";
 
 /** A real MariaDB or MySQL server of this machine, private to one run: own data directory, own port, loopback only. */
 export interface MysqlServer {
@@ -12,6 +12,8 @@ export interface MysqlServer {
   /** Where the server writes every statement it receives. */
   readonly generalLog: string;
   url(database: string, query?: string): string;
+  /** Kills the server as a machine's failure does, and starts it again on what it had written. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -144,14 +146,15 @@ export async function startMysqlServer({ flavor = "mariadb", tls }: MysqlServerO
     `--pid-file=${inside}/server.pid`,
     "--bind-address=127.0.0.1",
     "--skip-name-resolve",
-    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-flush-log-at-trx-commit=2",
     "--innodb-buffer-pool-size=64M",
     "--general-log=1",
     `--general-log-file=${inside}/general.log`,
     ...(flavor === "mysql" ? MYSQL_SETTINGS : []),
     ...(tls === undefined ? [] : tlsSettings(home, inside, tls)),
   ];
-  const child = spawn(command, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
+  const start = (): ChildProcess => spawn(command, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
+  let child = start();
   const url = (database: string, query = ""): string =>
     `mysql://${USER}@127.0.0.1:${port}/${database}${query === "" ? "" : `?${query}`}`;
   const version = await untilReady(url("mysql"), child);
@@ -160,6 +163,11 @@ export async function startMysqlServer({ flavor = "mariadb", tls }: MysqlServerO
     port,
     generalLog: join(home, "general.log"),
     url,
+    crash: async () => {
+      await killChild(child);
+      child = start();
+      await untilReady(url("mysql"), child);
+    },
     stop: async () => {
       await stopChild(child);
       rmSync(home, { recursive: true, force: true });

@@ -26,6 +26,8 @@ export interface LocalServer {
   readonly statementLog: string;
   /** A connection string of the superuser for one database. */
   url(database: string, user?: string): string;
+  /** Kills the server as a machine's failure does, and starts it again on what it had written. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -146,7 +148,8 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     "-c",
     "full_page_writes=off",
     "-c",
-    "synchronous_commit=off",
+    // A killed server still has what it handed to the system; what it kept to itself would be gone.
+    `synchronous_commit=${options.logStatements === true ? "on" : "off"}`,
     "-c",
     "max_connections=200",
     "-c",
@@ -157,9 +160,13 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     ...tls,
   ]);
   const statementLog = join(home, "statements.log");
-  const log = options.logStatements === true ? openSync(statementLog, "a") : undefined;
-  const child = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", log ?? "ignore"] });
-  if (log !== undefined) closeSync(log);
+  const start = (): ChildProcess => {
+    const log = options.logStatements === true ? openSync(statementLog, "a") : undefined;
+    const started = spawn(postgres, args, { cwd: home, stdio: ["ignore", "ignore", log ?? "ignore"] });
+    if (log !== undefined) closeSync(log);
+    return started;
+  };
+  let child = start();
   const url = (database: string, user = superuser): string =>
     `postgres://${user}@127.0.0.1:${port}/${database}?sslmode=disable`;
   await untilReady(url("postgres"), child);
@@ -170,6 +177,10 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
     binDir: found.binDir,
     statementLog,
     url,
+    crash: async () => {
+      await killChild(child);
+      child = await startAgain(start, url("postgres"));
+    },
     stop: async () => {
       await stopChild(child);
       rmSync(home, { recursive: true, force: true });
@@ -201,6 +212,26 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
       if (child.exitCode !== null || Date.now() > deadline)
         throw new Error(`the server did not start: ${String(error)}`);
       await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+    }
+  }
+}
+
+export async function killChild(child: ChildProcess): Promise<void> {
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGKILL");
+  await gone;
+}
+
+/** A server whose processes are not all gone yet refuses to start on the same data: it is tried until it does. */
+async function startAgain(start: () => ChildProcess, url: string): Promise<ChildProcess> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const child = start();
+    try {
+      await untilReady(url, child);
+      return child;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
     }
   }
 }

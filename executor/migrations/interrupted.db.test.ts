@@ -152,6 +152,22 @@ for (const engine of ENGINES) {
         made.remove();
       });
 
+      test(`a server that is killed while a statement runs ${mode.name} has the dirty row when it is back`, async () => {
+        const here = await scene(engine);
+        const made = migrationDirectory(files(here, mode.header, pause(engine, here.tag)));
+        const running = startPtah(here.url, made.path, ["up", "--json"]);
+        await until("the third statement", async () => here.bench.received(`${here.tag}-3 `) === 1);
+        await here.bench.crash();
+        const { status, stdout } = await running.ended;
+        expect(status).toBe(2);
+        expect(JSON.parse(stdout)).toMatchObject({ outcome: mode.header === "" ? "failed" : "unknown", applied: [] });
+        expect(await ids(here)).toHaveLength(mode.kept);
+        expect(await dirtyRow(here)).toEqual({ state: "pending", applied: mode.kept });
+        await refusedAsDirty(here, made.path);
+        nothingTwice(here, 3);
+        made.remove();
+      });
+
       test(`a stop while a statement runs ${mode.name} cancels it, is reported and ends with 143`, async () => {
         const here = await scene(engine);
         const made = migrationDirectory(files(here, mode.header, pause(engine, here.tag)));
