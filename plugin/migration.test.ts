@@ -98,7 +98,11 @@ describe("kubectl ptah migration", () => {
       ["approve", "orders", "--yes"],
     ])
       expect((await run(world, argv)).stderr).toStartWith(`kubectl-ptah: WARNING: ${warning}`);
-    files(world, "0000000003_add.up.sql");
+    files(world, "0000000003_add.up.sql", "0000000004_x.down.sql", "0000000004_x.up.sql");
+    expect((await run(world, ["plan", "orders"])).stderr).toContain(
+      "0000000003_add.up.sql without its .down.sql, which the executor refuses",
+    );
+    files(world, "0000000003_add.up.sql", "0000000003_add.down.sql");
     expect((await run(world, ["plan", "orders"])).stderr).toBe("");
   });
 
@@ -331,8 +335,7 @@ describe("kubectl ptah acknowledge", () => {
       "Job:            ptah-m-apply-orders-1\nEngine:         MySQL\n",
       "  - the run reported as applied: 3\n  - it stopped at version 4, statement 2 (SQLSTATE 42000, MySQL error 1061)\n",
       "dirty: version 4, 1 of 3 statements recorded as done",
-      "  - whether statement 2 of version 4 took effect in part\n",
-      "  - whether its Pod still writes: it may until 2026-01-01T00:20:00Z",
+      "  - whether statement 2 of version 4 took effect\n",
       "SHOW FULL PROCESSLIST",
       "FROM schema_migrations ORDER BY version",
       "compare the file of version 4",
@@ -348,12 +351,14 @@ describe("kubectl ptah acknowledge", () => {
 
   test("says other things to look at in PostgreSQL, and what a run without an account leaves open", async () => {
     const world = heldMigration("PostgreSQL");
-    world.status({ lastRun: undefined, history: undefined, unresolvedRun: heldRun({ outcome: "Unknown" }) }, PLURAL);
+    const unresolvedRun = heldRun({ outcome: "Unknown", job: { name: "ptah-m-apply-orders-1" } });
+    world.status({ lastRun: undefined, history: undefined, unresolvedRun }, PLURAL);
     const { stdout } = await run(world, ["acknowledge", "orders", "--yes"]);
     expect(stdout).toContain("pg_stat_activity");
     expect(stdout).not.toContain("PROCESSLIST");
     expect(stdout).toContain("which versions it applied: it left no account of itself");
     expect(stdout).toContain("what the revision table says: no read of it followed the run yet");
+    expect(stdout).toContain("whether its Pod still writes: it may until 2026-01-01T00:20:00Z");
     expect(stdout).toContain("which database it opened: the one above is the planned one");
   });
 

@@ -11,7 +11,7 @@ import { visible } from "./text.ts";
 const NATIVE = /^(?!0{10}_)\d{10}_[^\p{Cc}]+?\.(up|down)\.sql$/u;
 const SQL = /\.sql$/i;
 
-/** The paths that are refused; none where that cannot be told (no such right, no such object, another kind of source). */
+/** What is refused, by path; none where that cannot be told (no such right, no such object, another kind of source). */
 export async function refusedFiles(session: Session, migration: Migration): Promise<readonly string[]> {
   const declared = declaredSource(migration.spec.artifact);
   if (declared?.kind !== "ConfigMap") return [];
@@ -20,21 +20,34 @@ export async function refusedFiles(session: Session, migration: Migration): Prom
     const object = await session.client.get(kinds.ConfigMap, at, { timeoutMs: session.requestMs });
     const files = selectFiles(object, declared.configMap);
     if (typeof files === "string") return [];
-    return files.map(({ path }) => path).filter((path) => SQL.test(path) && !NATIVE.test(path.split("/").at(-1) ?? ""));
+    return refusedOf(files.map(({ path }) => path));
   } catch (error) {
     if (isKubeError(error, "Forbidden", "NotFound")) return [];
     throw error;
   }
 }
 
+function refusedOf(paths: readonly string[]): string[] {
+  const stems = new Set(paths.filter((path) => path.endsWith(".down.sql")).map(stemOf));
+  return paths.flatMap((path) => {
+    if (SQL.test(path) && !NATIVE.test(nameOf(path))) return [visible(path)];
+    const alone = path.endsWith(".up.sql") && !stems.has(stemOf(path));
+    return alone ? [`${visible(path)} without its .down.sql`] : [];
+  });
+}
+
+const nameOf = (path: string): string => path.split("/").at(-1) ?? "";
+/** A version's two files may lie in different folders; their names are alike. */
+const stemOf = (path: string): string => nameOf(path).replace(/\.(up|down)\.sql$/, "");
+
 /** What is said of them; undefined where nothing is refused. */
 export function refusedSentence(paths: readonly string[]): string | undefined {
   if (paths.length === 0) return undefined;
-  const named = paths.slice(0, limits.namedFilesMax).map(visible).join(", ");
+  const named = paths.slice(0, limits.namedFilesMax).join(", ");
   const more = paths.length > limits.namedFilesMax ? ` and ${paths.length - limits.namedFilesMax} more` : "";
   return (
     `the source holds ${named}${more}, which the executor refuses, and with it every file: ` +
-    "name it with ten digits, _, a description and .up.sql or .down.sql"
+    "a migration is a pair of files named with ten digits, _, a description and .up.sql or .down.sql"
   );
 }
 

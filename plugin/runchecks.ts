@@ -70,11 +70,11 @@ function unknown(migration: Migration, record: UnsettledRecord, nowMs: number): 
     ...(run?.appliedVersions === undefined ? ["which versions it applied: it left no account of itself"] : []),
     run?.failure === undefined
       ? "at which statement it stopped"
-      : `whether statement ${run.failure.statement} of version ${run.failure.version} took effect${record.outcome === "Partial" ? " in part" : ""}`,
+      : `whether statement ${run.failure.statement} of version ${run.failure.version} took effect`,
     ...(history === undefined || Date.parse(history.observedAt) < Date.parse(record.recordedAt)
       ? ["what the revision table says: no read of it followed the run yet"]
       : []),
-    ...(until > nowMs
+    ...(until > nowMs && record.job.terminal !== true
       ? [
           `whether its Pod still writes: it may until ${instant(record.executionNotAfter)}; the hold does not end before`,
         ]
@@ -85,7 +85,7 @@ function unknown(migration: Migration, record: UnsettledRecord, nowMs: number): 
   ];
 }
 
-const TABLE = "SELECT version, state, applied, total FROM schema_migrations ORDER BY version;";
+const TABLE = "SELECT version, state, applied, total, error, error_stmt FROM schema_migrations ORDER BY version;";
 
 /** Where to look, by engine. Statements for a person to run; the plugin opens no database. */
 export function checkLines(migration: Migration, record: UnsettledRecord): string[] {
@@ -103,14 +103,14 @@ export function checkLines(migration: Migration, record: UnsettledRecord): strin
 
 const mysqlChecks = (where: string): string[] => [
   "SHOW FULL PROCESSLIST;  no session of the run may be at work any more",
-  `${TABLE}  a row that is not 'applied' is of the version that stopped`,
+  `${TABLE}  a row that is not 'applied' is of the version that stopped, and says where`,
   `compare the file of ${where} with SHOW CREATE TABLE and the data, statement by statement: MySQL and MariaDB commit each ` +
     "DDL statement at once, so one that failed, or whose answer was lost, may have taken effect, also in transaction mode file",
 ];
 
 const postgresChecks = (where: string): string[] => [
   "SELECT pid, state, xact_start, left(query, 60) FROM pg_stat_activity WHERE datname = current_database();  no session of the run may be at work any more",
-  `${TABLE}  a row that is not 'applied' is of the version that stopped`,
+  `${TABLE}  a row that is not 'applied' is of the version that stopped, and says where`,
   `compare the file of ${where} with the database: in transaction mode file it is there with its row or not at all; in mode ` +
     "none every statement before the one it stopped at is committed, and that one may be",
 ];

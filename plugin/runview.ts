@@ -52,7 +52,9 @@ export function runLines(run: MigrationRun): string[] {
     ...field(
       "Run verified",
       verification === undefined
-        ? "not yet: no reading of the database that it named followed"
+        ? run.targetIdentityDigest === undefined
+          ? "no: it named no database"
+          : "not yet by a reading of the database that it named"
         : `${verification.outcome}${verification.reason === undefined ? "" : ` (${verification.reason})`}, read ${instant(verification.observedAt)}`,
     ),
   ];
