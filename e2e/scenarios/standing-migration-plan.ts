@@ -2,6 +2,7 @@
 import {
   contentDigest,
   coordinationDigest,
+  migrationPlanFingerprint,
   migrationPolicyFingerprint,
   sequenceDigest,
   sourceManifest,
@@ -13,10 +14,8 @@ import { digest, type Meta } from "./standing-plan.ts";
 
 const FILE = "0000000001_accounts.up.sql";
 const TEXT = "create table account (id bigint);\n";
-const FINGERPRINT = digest("5");
 const HISTORY = digest("8");
 const TARGET = digest("7");
-const PLAN = migrationPlanName(FINGERPRINT);
 const IMAGE = `registry.example/ptah@${digest("1")}`;
 const EPOCH = `v1-${"3".repeat(32)}`;
 const COMPONENTS = { controllerStateVersion: 1, ptahVersion: "0.1.0", executorImage: IMAGE, runnerProtocolVersion: 1 };
@@ -45,6 +44,8 @@ export const migrationFiles = (namespace: string): object => ({
 export interface PublishedSequence {
   readonly migrationUid: string;
   readonly planUid: string;
+  readonly planName: string;
+  readonly fingerprint: string;
   /** The status under which that plan stands. */
   readonly status: { readonly history: object; readonly [field: string]: object };
 }
@@ -65,27 +66,27 @@ export async function publishSequence(
   ]);
   const files = await kubectlJson<Meta>(target, ["get", "configmap", "migrations", ...here]);
   const manifest = sourceManifest([{ path: FILE, bytes: Buffer.from(TEXT) }]);
-  const bindings = {
+  const bound = {
     ...COMPONENTS,
     serial: 1,
-    fingerprint: FINGERPRINT,
     contentDigest: sequenceDigest(SEQUENCE),
-    source: { kind: "ConfigMap", identity: files.metadata.uid, contentDigest: contentDigest(manifest) },
-    coordinationDigest: coordinationDigest(namespace, spec.target),
+    source: { kind: "ConfigMap" as const, identity: files.metadata.uid, contentDigest: contentDigest(manifest) },
+    coordinationDigest: coordinationDigest(namespace, spec.target) ?? "",
     targetIdentityDigest: TARGET,
     policyFingerprint: migrationPolicyFingerprint(spec.policy),
     executionBindingID: EPOCH,
-    controllerImage: IMAGE,
-    controllerRevision: "r",
-    runnerImage: IMAGE,
     historyFingerprint: HISTORY,
     currentVersion: 0,
-    stepCount: 1,
   };
+  const fingerprint = migrationPlanFingerprint({ ...bound, contractVersion: 2, migrationUid: metadata.uid });
+  const name = migrationPlanName(fingerprint);
+  const publisher = { controllerImage: IMAGE, controllerRevision: "r", runnerImage: IMAGE };
+  const bindings = { ...bound, ...publisher, fingerprint, stepCount: 1 };
+  const owner = { apiVersion: GROUP, kind: "PtahMigration", name: "ledger", uid: metadata.uid, controller: true };
   const plan = {
     apiVersion: GROUP,
     kind: "PtahMigrationPlan",
-    metadata: { name: PLAN, namespace },
+    metadata: { name, namespace, ownerReferences: [owner] },
     spec: {
       ...bindings,
       contractVersion: 2,
@@ -97,12 +98,14 @@ export async function publishSequence(
   const at = new Date().toISOString();
   const ready = { type: "Ready", status: "True", reason: "Published", message: "", lastTransitionTime: at };
   const patch = JSON.stringify({ status: { observedGeneration: 1, conditions: [ready] } });
-  const marking = ["patch", "ptahmplan", PLAN, "--subresource=status", "--type=merge", "-p", patch];
+  const marking = ["patch", "ptahmplan", name, "--subresource=status", "--type=merge", "-p", patch];
   await kubectl(target, [...marking, ...manager, ...here]);
-  const planUid = (await kubectlJson<Meta>(target, ["get", "ptahmplan", PLAN, ...here])).metadata.uid;
+  const planUid = (await kubectlJson<Meta>(target, ["get", "ptahmplan", name, ...here])).metadata.uid;
   return {
     migrationUid: metadata.uid,
     planUid,
+    planName: name,
+    fingerprint,
     status: {
       executionBinding: { epoch: EPOCH, ...COMPONENTS },
       history: {
@@ -114,7 +117,7 @@ export async function publishSequence(
         fingerprint: HISTORY,
         targetIdentityDigest: TARGET,
       },
-      plan: { name: PLAN, uid: planUid, createdAt: at, ...bindings },
+      plan: { name, uid: planUid, createdAt: at, ...bindings },
     },
   };
 }
@@ -126,8 +129,8 @@ export const migrationApprovalObject = (namespace: string, name: string, of: Pub
   metadata: { name, namespace },
   spec: {
     migrationRef: { name: "ledger", uid: of.migrationUid },
-    planRef: { name: PLAN, uid: of.planUid },
-    planFingerprint: FINGERPRINT,
+    planRef: { name: of.planName, uid: of.planUid },
+    planFingerprint: of.fingerprint,
     ...spec,
   },
 });
