@@ -53,7 +53,7 @@ describe("kubectl ptah migration", () => {
       "Run let by:     approval ok by jo\n",
       "Run applied:    3\nRun stopped at: version 4, statement 2 (SQLSTATE 42000, MySQL error 1061)\n",
       "Run verified:   not yet",
-      "Unresolved run: Partial, Job ptah-m-apply-orders-1, recorded 2026-01-01T00:04:00Z\n",
+      "Unresolved run: Partial, Job ptah-m-apply-orders-1, recorded 2026-01-01T00:04:00Z\nHeld until:     a read with nothing pending",
       "Dirty:          version 4, 1 of 3 statements recorded as done\nModified:       1\n",
       "Who acts:       database administrator\n",
       "kubectl ptah acknowledge orders -n shop",
@@ -86,6 +86,13 @@ describe("kubectl ptah migration", () => {
     expect(shown.stdout).not.toContain("Pending after");
     const printed = await run(world, ["plan", "orders"]);
     expect([printed.code, printed.stdout]).toEqual([1, ""]);
+  });
+
+  test("is shown without its plan where the user may not read that", async () => {
+    const world = waitingMigration();
+    world.before = ({ path }) => (path.includes("ptahmigrationplans") ? refusal(403, "Forbidden") : undefined);
+    const ran = await run(world, ["migration", "orders"]);
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("the plan is not shown: Forbidden it is")]);
   });
 
   test("warns of files by whose names the executor refuses the directory", async () => {

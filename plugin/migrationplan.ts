@@ -91,7 +91,7 @@ export function migrationPlanText(migration: Migration, plan: MigrationPlan, cho
 /** The versions in the order they run, with checksum and transaction mode. */
 export function stepLines(migration: Migration, steps: readonly MigrationStep[]): string[] {
   const rows = steps.map((step) => [
-    `  ${step.versionKey ?? step.version}${step.checkpoint === true ? " [checkpoint]" : ""}`,
+    `  ${visible(step.versionKey ?? String(step.version))}${step.checkpoint === true ? " [checkpoint]" : ""}`,
     visible(step.description ?? "").replaceAll("\n", " "),
     modeOf(migration, step),
     visible(step.checksum),

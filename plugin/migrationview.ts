@@ -1,7 +1,8 @@
 /** `kubectl ptah migration`: where a migration is, what is pending, how the last run ended and what to do next. */
 import type { MigrationHistory } from "../crds/status/index.ts";
+import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, unseenOf } from "./attention.ts";
-import { EXIT, type ExitCode, Failure } from "./failure.ts";
+import { EXIT, type ExitCode, Failure, failureOf } from "./failure.ts";
 import type { Migration, Target } from "./families.ts";
 import { refusedFiles, refusedSentence } from "./migrationfiles.ts";
 import { loadMigrationPlan, type MigrationPlan, sequenceNotes, stepLines } from "./migrationplan.ts";
@@ -56,7 +57,9 @@ async function look(session: Session, migration: Migration): Promise<Seen> {
   try {
     return { ...seen, plan: await loadMigrationPlan(session, migration) };
   } catch (error) {
-    if (error instanceof Failure) return { ...seen, unshown: error.message };
+    // Everything else of the migration is worth showing without it.
+    if (error instanceof Failure || isKubeError(error, "Forbidden"))
+      return { ...seen, unshown: failureOf(error).message };
     throw error;
   }
 }
@@ -77,6 +80,7 @@ function migrationLines(session: Session, { migration, silence, warning, plan, u
     ...field("Operation", operationOf(migration)),
     ...field("Plan", status?.plan?.name),
     ...field("Unresolved run", unsettledOf(status?.unresolvedRun)),
+    ...field("Held until", heldUntil(migration)),
     ...field("Resolved run", resolvedOf(migration)),
     ...(status?.lastRun === undefined ? [] : ["", ...runLines(status.lastRun)]),
     ...pendingLines(migration, plan, unshown),
@@ -106,11 +110,17 @@ function historyLines(history: MigrationHistory | undefined): string[] {
   ];
 }
 
+/** How the hold of a run ends, whatever the history's own verdict advises. */
+function heldUntil({ status, metadata }: Migration): string | undefined {
+  if (status?.unresolvedRun === undefined) return undefined;
+  return `a read with nothing pending settles it, or kubectl ptah acknowledge ${metadata.name} -n ${metadata.namespace}`;
+}
+
 function resolvedOf({ status }: Migration): string | undefined {
   const run = status?.resolvedRun;
   if (run === undefined) return undefined;
   const by = run.by === undefined ? "" : ` by ${visible(run.by.username)}`;
-  return `${run.outcome}, ${run.resolution}${by} at ${instant(run.resolvedAt)} (${run.operationID})`;
+  return `${visible(run.outcome)}, ${run.resolution}${by} at ${instant(run.resolvedAt)} (${run.operationID})`;
 }
 
 function pendingLines(migration: Migration, plan: MigrationPlan | undefined, unshown: string | undefined): string[] {
