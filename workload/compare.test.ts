@@ -137,6 +137,11 @@ describe("a Pod within its admission snapshot", () => {
     test(`may have ${name}`, () => expect(podDifference(change(admitted(plan)), expectationOf(plan))).toBeUndefined());
   }
 
+  test("is not born without our gate", () => {
+    const born = withSpec(admitted(apply), { schedulingGates: [] });
+    expect(podDifference(born, expectationOf(apply))).toContain("schedulingGates");
+  });
+
   test("may lose our gate and nothing else of the gates", () => {
     const expected: PodExpectation = { ...expectationOf(apply), moment: "Later" };
     expect(podDifference(withSpec(admitted(apply), { schedulingGates: [] }), expected)).toBeUndefined();
