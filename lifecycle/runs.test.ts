@@ -216,7 +216,7 @@ describe("a reading of a history that fails", () => {
     w.settle();
     expect(w.status.phase).toBe("Reading");
     expect(w.condition("Progressing")).toBe("True OperationFailed");
-    expect(w.condition("DatabaseReachable")).toBe("False OperationFailed");
+    expect(w.condition("Ready")).toBe("False OperationFailed");
     const id = w.status.activeOperation?.id;
     expect(w.status.activeOperation?.attempt).toBe(2);
     failing = false;

@@ -147,6 +147,7 @@ export interface FamilyNarration {
   /** The journal's and Events' word on a person's settling. */
   readonly settledEntry: (c: Context, record: ApplyRecord, word: Word) => JournalEntry;
   readonly settledEvent: (word: Word) => EventIntent;
+  readonly restoredEvent: () => EventIntent;
 }
 
 export interface Family extends FamilyConstants, FamilyFields, FamilyNarration {

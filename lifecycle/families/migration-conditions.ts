@@ -2,7 +2,7 @@
  * A migration's conditions, one case per cause. Progressing and Blocked say the same as Reconciling and Stalled in the
  * words this family has always had; Blocked also stays while a run is not accounted for.
  */
-import { ACTIVE, type Flow, failed, type Line, NO_APPROVAL, READ, SUCCEEDED, type Told, told } from "../conditions.ts";
+import { type Flow, type Line, NO_APPROVAL, type Told, told } from "../conditions.ts";
 import type { Cause, SharedCause } from "../present.ts";
 import { ofSequence, ofStatements, type SequenceCause } from "./causes.ts";
 
@@ -11,33 +11,32 @@ export function migrationConditions(cause: Cause): Told {
   return ofSequence(cause) ? own(cause) : shared(cause);
 }
 
-/** @param held a run that is not accounted for keeps it blocked, whatever comes by itself */
+/** @param flow `held…`: a run that is not accounted for keeps it blocked, whatever comes by itself */
 function say(
   ready: "True" | "False",
   reason: string,
   sentence: string,
-  flow: Flow | "held",
+  flow: Flow | "held" | "heldAtRest",
   ...more: readonly Line[]
 ): Told {
-  const plain: Flow = flow === "held" ? "reconciling" : flow;
+  const plain: Flow = flow === "held" ? "reconciling" : flow === "heldAtRest" ? "rests" : flow;
+  const blocked = flow !== "reconciling" && flow !== "rests";
   return told(
     ready,
     reason,
     sentence,
     plain,
     ["Progressing", plain === "reconciling" ? "True" : "False", reason, sentence],
-    ["Blocked", flow === "stalled" || flow === "held" ? "True" : "False", reason, sentence],
+    ["Blocked", blocked ? "True" : "False", reason, sentence],
     ...more,
   );
 }
-
-const REACHED: Line = ["DatabaseReachable", "True", "Observed", "The history was read."];
 
 function own(cause: SequenceCause): Told {
   switch (cause.at) {
     case "historyMatched": {
       const sentence = `The history is the source's; nothing is pending at version ${cause.version}.`;
-      return say("True", "HistoryMatched", sentence, "rests", ACTIVE, SUCCEEDED, REACHED, NO_APPROVAL);
+      return say("True", "HistoryMatched", sentence, "rests", NO_APPROVAL);
     }
     case "sequencePending":
       return say(
@@ -45,22 +44,13 @@ function own(cause: SequenceCause): Told {
         "MigrationsPending",
         `${count(cause.count)} pending; the plan is being published.`,
         "reconciling",
-        READ,
-        REACHED,
       );
     case "sequenceReady":
       return ready(cause);
     case "historyRefused":
-      return say("False", cause.reason, cause.sentence, "stalled", ACTIVE, READ, REACHED, NO_APPROVAL);
+      return say("False", cause.reason, cause.sentence, "stalled", NO_APPROVAL);
     case "unpublished":
-      return say(
-        "False",
-        "OperationFailed",
-        cause.sentence,
-        "reconciling",
-        failed("OperationFailed", cause.sentence),
-        REACHED,
-      );
+      return say("False", "OperationFailed", cause.sentence, "reconciling");
     case "ran":
       return ran(cause);
   }
@@ -69,44 +59,39 @@ function own(cause: SequenceCause): Told {
 const count = (versions: number): string => `${versions} version${versions === 1 ? " is" : "s are"}`;
 
 function ready({ apply, count: versions }: Extract<SequenceCause, { readonly at: "sequenceReady" }>): Told {
-  const common: readonly Line[] = [ACTIVE, READ, REACHED];
   if (apply === "Never") {
     const sentence = `${count(versions)} pending and spec.policy.apply is Never: plans are recorded and none is run.`;
     const line: Line = ["ApprovalRequired", "False", "ApplyDisabled", sentence];
-    return say("False", "ApplyDisabled", sentence, "rests", ...common, line);
+    return say("False", "ApplyDisabled", sentence, "rests", line);
   }
   if (apply === "OnApproval") {
     const sentence = `${count(versions)} pending; the plan waits for an approval of exactly this plan.`;
     const line: Line = ["ApprovalRequired", "True", "AwaitingApproval", sentence];
-    return say("False", "AwaitingApproval", sentence, "rests", ...common, line);
+    return say("False", "AwaitingApproval", sentence, "rests", line);
   }
   const sentence = `${count(versions)} pending; policy lets the plan run, and it is about to.`;
-  return say("False", "ApplyPending", sentence, "reconciling", ...common, NO_APPROVAL);
+  return say("False", "ApplyPending", sentence, "reconciling", NO_APPROVAL);
 }
 
 const SPENT: Line = ["ApprovalRequired", "False", "Satisfied", "The plan was dispatched once and is spent."];
 
 function ran({ outcome, selected, sentence }: Extract<SequenceCause, { readonly at: "ran" }>): Told {
   if (outcome === "Partial" || outcome === "Unknown") {
-    return say("False", "OutcomeUnknown", sentence, "held", SPENT, failed("OutcomeUnknown", sentence));
+    return say("False", "OutcomeUnknown", sentence, "held", SPENT);
   }
   if (outcome === "Failed") {
-    const reason = selected ? "OperationInProgress" : "OperationFailed";
-    return say("False", reason, sentence, "reconciling", SPENT, failed("OperationFailed", sentence));
+    return say("False", selected ? "VerifyingHistory" : "OperationFailed", sentence, "reconciling", SPENT);
   }
-  return say("False", "OperationInProgress", sentence, "reconciling", SPENT, SUCCEEDED);
+  return say("False", "VerifyingHistory", sentence, "reconciling", SPENT);
 }
 
 function shared(cause: SharedCause): Told {
   switch (cause.at) {
     case "bound":
-      return say("False", "OperationInProgress", "The first reading is about to start.", "reconciling", ACTIVE);
+      return say("False", "OperationInProgress", "The first reading is about to start.", "reconciling");
     case "bindingChanged": {
       const sentence = "An execution component changed; what was read before is not evidence any more.";
-      const lines: readonly Line[] = [
-        ["ArtifactResolved", "stale", "ExecutionBindingChanged", sentence],
-        ["DatabaseReachable", "stale", "ExecutionBindingChanged", sentence],
-      ];
+      const lines: readonly Line[] = [["ArtifactResolved", "stale", "ExecutionBindingChanged", sentence]];
       return say("False", "ExecutionBindingChanged", sentence, "reconciling", ...lines, NO_APPROVAL);
     }
     case "begun":
@@ -115,9 +100,7 @@ function shared(cause: SharedCause): Told {
         cause.changed ? "DesiredStateChanged" : "OperationInProgress",
         cause.changed ? "What is declared changed; the history is read again." : "The history is about to be read.",
         "reconciling",
-        ACTIVE,
         ["ArtifactResolved", "True", "SnapshotTaken", cause.sentence],
-        ["EngineSupported", "True", "SupportedEngine", "This engine is supported."],
       );
     case "claimed":
       return claimed(cause);
@@ -132,10 +115,10 @@ function shared(cause: SharedCause): Told {
 }
 
 function claimed({ type, approved }: Extract<SharedCause, { readonly at: "claimed" }>): Told {
-  if (type !== "Apply") return say("False", "OperationInProgress", `${type} is under way.`, "reconciling", ACTIVE);
+  if (type !== "Apply") return say("False", "OperationInProgress", `${type} is under way.`, "reconciling");
   const sentence = approved ? "The approved sequence is being run." : "The sequence that policy allows is being run.";
   const line: Line = ["ApprovalRequired", "False", approved ? "Satisfied" : "NotRequired", sentence];
-  return say("False", "OperationInProgress", sentence, "reconciling", ACTIVE, line);
+  return say("False", "OperationInProgress", sentence, "reconciling", line);
 }
 
 type Trouble = Exclude<
@@ -148,24 +131,11 @@ type Trouble = Exclude<
 function trouble(cause: Trouble): Told {
   switch (cause.at) {
     case "readFailed":
-      return say(
-        "False",
-        cause.reason,
-        cause.sentence,
-        "reconciling",
-        failed(cause.reason, cause.sentence),
-        ...(cause.unreachable ? [["DatabaseReachable", "False", cause.reason, cause.sentence] as const] : []),
-      );
+      return say("False", cause.reason, cause.sentence, "reconciling");
     case "unbuilt":
-      return say(
-        "False",
-        "ConfigurationError",
-        cause.sentence,
-        "reconciling",
-        failed("ConfigurationError", cause.sentence),
-      );
+      return say("False", "ConfigurationError", cause.sentence, "reconciling");
     case "sourceRefused":
-      return say("False", cause.reason, cause.sentence, "reconciling", ACTIVE, failed(cause.reason, cause.sentence), [
+      return say("False", cause.reason, cause.sentence, "reconciling", [
         "ArtifactResolved",
         "False",
         cause.reason,
@@ -193,13 +163,11 @@ function standing(cause: Standing): Told {
       return say("False", "OutcomeUnknown", cause.sentence, "held");
     case "targetMoved":
       return say("False", "TargetIdentityChanged", cause.sentence, "stalled");
-    case "settled":
-      return say(
-        "False",
-        "OperationInProgress",
-        `${cause.username} settled the run; the history is read again.`,
-        "reconciling",
-      );
+    case "settled": {
+      const sentence = `${cause.username} settled the run; the history is read again.`;
+      const ended: Line = ["Blocked", "False", "RunAcknowledged", sentence];
+      return say("False", "OperationInProgress", sentence, "reconciling", ended);
+    }
     case "restored":
       return say(
         "False",
@@ -211,15 +179,10 @@ function standing(cause: Standing): Told {
       const sentence = cause.owes
         ? "Suspended. A run is not accounted for; its reading starts when spec.suspend is false. To end it without one, once it is known what it did: kubectl ptah acknowledge."
         : "No new operation starts while spec.suspend is true.";
-      const line: Line = ["Suspended", "True", "Requested", "spec.suspend asks for it."];
-      return say("False", "Suspended", sentence, "rests", line);
+      return say("False", "Suspended", sentence, cause.owes ? "heldAtRest" : "rests");
     }
-    case "blocked": {
-      const engine: readonly Line[] = cause.reason.startsWith("Unsupported")
-        ? [["EngineSupported", "False", cause.reason, cause.sentence]]
-        : [];
-      return say("False", cause.reason, cause.sentence, "stalled", ACTIVE, NO_APPROVAL, ...engine);
-    }
+    case "blocked":
+      return say("False", cause.reason, cause.sentence, "stalled", NO_APPROVAL);
     case "deleting":
       return say("False", "OperationInProgress", cause.sentence, "reconciling");
   }

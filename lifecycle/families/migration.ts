@@ -179,6 +179,11 @@ const narration: FamilyNarration = {
     ...(mirror.jobUID === undefined ? {} : { jobUID: mirror.jobUID }),
     outcome: mirror.outcome ?? "Unknown",
   }),
+  restoredEvent: () => ({
+    type: "Warning",
+    reason: "UnresolvedRunRestored",
+    note: "Status had lost a run nobody accounted for; its record was put back from metadata, and nothing runs until it is settled.",
+  }),
   settledEntry: (c, record, word) => ({
     type: "RunAcknowledged",
     time: instantOf(c.nowMs),

@@ -212,6 +212,11 @@ const narration: FamilyNarration = {
     jobName: mirror.jobName,
     outcome: mirror.outcome === "ApplySucceeded" ? "Succeeded" : "Unknown",
   }),
+  restoredEvent: () => ({
+    type: "Warning",
+    reason: "RecordRestored",
+    note: "Status had lost an Apply nobody accounted for; its record was put back from metadata and its proof follows.",
+  }),
   settledEntry: (c, record) => verified(c, record, "Unknown"),
   settledEvent: ({ by }) => ({
     type: "Normal",

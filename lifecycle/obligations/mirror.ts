@@ -83,13 +83,7 @@ export function restoreFromMirror(c: Context): Move | undefined {
     set: { ...c.family.withRecord(restored), activeOperation: undefined, plan: undefined },
     cause: { at: "restored" },
     journal: [c.family.lostEntry(c, mirror)],
-    events: [
-      {
-        type: "Warning",
-        reason: "RecordRestored",
-        note: "Status had lost an Apply nobody accounted for; its record was put back from metadata and its proof follows.",
-      },
-    ],
+    events: [c.family.restoredEvent()],
   });
 }
 

@@ -84,7 +84,7 @@ function proofOf(c: Context, record: ApplyRecord): Move | undefined {
 }
 
 function holding(c: Context, untilMs: number): Move {
-  const sentence = `The Apply's Pod may still be writing; its proof starts when it has ended, at the latest at ${instantOf(untilMs)}.`;
+  const sentence = `The Apply's Pod may still be writing; its proof starts when it has ended, at the latest at ${instantOf(untilMs)}, and nobody's word settles it before.`;
   const told = patchIfNew(c, "8/holding", { cause: { at: "holding", sentence } });
   return told ?? wait("8/holding", "the end of the Apply's Pod", Math.min(untilMs, nextRenewalMs(c)));
 }

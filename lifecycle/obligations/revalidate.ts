@@ -126,11 +126,11 @@ export function revalidateApply(c: Context, claim: Claim): Move | undefined {
   const ended = commonEnd(c, claim);
   if (ended !== undefined) return ended;
   if (dispatchClosed(claim, c.nowMs)) {
-    return withdraw(c, claim, "Stale", "The plan could not be started in its time; the database is read again.");
+    return withdraw(c, claim, "StalePlan", "The plan could not be started in its time; the database is read again.");
   }
   const { plan } = c.status;
   if (plan === undefined || plan.uid !== claim.plan?.uid || plan.dispatched === true) {
-    return withdraw(c, claim, "Stale", "The plan does not stand any more; the database is read again.");
+    return withdraw(c, claim, "StalePlan", "The plan does not stand any more; the database is read again.");
   }
   return undefined;
 }
@@ -143,7 +143,7 @@ export function reauthorize(c: Context, claim: Claim): Move | undefined {
   if (refusal !== undefined) return "look" in refusal ? refusal.look : commonEnd(c, claim);
   const difference = c.family.planDifference(c);
   if (difference !== undefined) {
-    return withdraw(c, claim, "Stale", difference.sentence, difference.next === FIRST ? FIRST : undefined);
+    return withdraw(c, claim, "StalePlan", difference.sentence, difference.next === FIRST ? FIRST : undefined);
   }
   if (claim.approval === undefined) {
     return c.family.authorised(c)?.by === "policy" ? undefined : revoked(c, claim, "Policy asks for an approval now.");
