@@ -7,6 +7,7 @@ import { present } from "./present.ts";
 import { RULE_IDS } from "./rules.ts";
 import { TestWorld } from "./testing.ts";
 import { sourceOf } from "./testing-facts.ts";
+import { directory, ended, RUN_SPEC } from "./testing-history.ts";
 import { CREATE, database, planOf, SPEC } from "./testing-plans.ts";
 import { realTools, type Tools } from "./tools.ts";
 
@@ -77,6 +78,22 @@ describe("a decision", () => {
       w.approve();
       w.settle();
       return w.rules();
+    };
+    expect(effects(false)).toEqual(effects(true));
+  });
+
+  test("of a history does not depend on them either, but for telling that a plan is being published", () => {
+    const effects = (narrate: boolean) => {
+      const dir = directory([1, 2]);
+      const w = new TestWorld({ ...tools, narrate }, RUN_SPEC, dir.answer, "migration");
+      w.settle();
+      w.approve();
+      dir.state.run = ended("partial", [1, 2], { applied: [1] });
+      w.settle();
+      dir.state.applied = 2;
+      w.run(() => w.status.resolvedRun !== undefined);
+      w.settle();
+      return w.rules().filter((rule) => rule !== "6/planning" && rule !== "8/holding");
     };
     expect(effects(false)).toEqual(effects(true));
   });

@@ -211,6 +211,20 @@ describe("a run that ended partly", () => {
     expect(dir.state.runs).toBe(2);
   });
 
+  test("and put back while it is deleted, without its source, is looked at again at the interval only", () => {
+    const { dir, w } = blocked();
+    w.status = {};
+    w.jobs.clear();
+    w.deleting = true;
+    w.source = { state: "refused", reason: "SourceNotFound", sentence: "ConfigMap orders-migrations does not exist." };
+    w.run((world) => world.rules().filter((rule) => rule === "8/without").length === 2);
+    expect(w.finalizer).toBe(true);
+    w.source = sourceOf("one");
+    dir.state.applied = 2;
+    w.run(() => !w.finalizer);
+    expect(w.status.resolvedRun?.resolution).toBe("Reading");
+  });
+
   test("whose own reading fails is read by ordinary cycles from then on", () => {
     const { dir, w } = partial();
     w.stepTo(({ status }) => status.lastRun !== undefined);

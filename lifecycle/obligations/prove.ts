@@ -161,11 +161,14 @@ function givenBack(c: Context, record: ApplyRecord): Move | undefined {
   });
 }
 
-/** The record's own reading cannot be made: it is owed no more, and ordinary cycles read what is declared today. */
+/**
+ * The record's own reading cannot be made: it is owed no more, and ordinary cycles read what is declared today. While
+ * deleting there are none, and it is owed again at the interval.
+ */
 function withoutReading(c: Context, record: ApplyRecord): Move {
-  return patch(c, "8/without", {
-    set: { ...c.family.withRecord({ ...record, next: undefined }), cycle: cycleAt(c, c.family.reads[0]) },
-  });
+  const nextReconciliationTime = instantOf(c.nowMs + durationMs(c.spec.interval));
+  const position = c.resource.deleting ? { nextReconciliationTime } : { cycle: cycleAt(c, c.family.reads[0]) };
+  return patch(c, "8/without", { set: { ...c.family.withRecord({ ...record, next: undefined }), ...position } });
 }
 
 function blocked(c: Context, cause: Cause): Move {
