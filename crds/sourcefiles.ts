@@ -32,7 +32,7 @@ export function selectFiles(object: ConfigMapData, selection: ConfigMapSelection
     const text = object.data?.[key];
     const binary = object.binaryData?.[key];
     if (text === undefined && binary === undefined) {
-      return `ConfigMap "${selection.name}" has no key "${key}". Add it, or take it out of spec.desired.configMap.`;
+      return `ConfigMap "${selection.name}" has no key "${key}". Add it, or take it out of the keys that the source selects.`;
     }
     if (paths.has(path))
       return `Two keys of ConfigMap "${selection.name}" are taken as "${path}". Give each its own path.`;

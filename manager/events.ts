@@ -3,6 +3,7 @@ import { API_VERSION } from "../crds/common.ts";
 import { isKubeError, type KubeClient, kinds } from "../kube/index.ts";
 import type { EventIntent } from "../lifecycle/move.ts";
 import type { ResourceFacts } from "../lifecycle/view.ts";
+import { familyOf } from "./families.ts";
 import { limits } from "./limits.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { Clock } from "./ports.ts";
@@ -125,7 +126,13 @@ function regardingOf(resource: ResourceFacts, { approval }: EventIntent) {
   const { apiVersion, kind, namespace, name, uid } = resource;
   return approval === undefined
     ? { apiVersion, kind, namespace, name, uid }
-    : { apiVersion: API_VERSION, kind: "PtahSchemaApproval", namespace, name: approval.name, uid: approval.uid };
+    : {
+        apiVersion: API_VERSION,
+        kind: familyOf(resource).approval.raw.kind,
+        namespace,
+        name: approval.name,
+        uid: approval.uid,
+      };
 }
 
 /** The API server refuses a longer note. */

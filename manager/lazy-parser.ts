@@ -2,7 +2,7 @@ import { loadParser, type Parser } from "../sql/parser.ts";
 
 /**
  * The SQL grammar, loaded when the first plan with changes arrives: it is a WebAssembly module of about 20 MB that a standby, or
- * a manager of converged schemas, never needs.
+ * a manager with nothing to plan, never needs.
  */
 export class LazyParser implements Parser {
   #loading: Promise<Parser> | undefined;

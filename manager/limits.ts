@@ -27,6 +27,8 @@ export const limits = {
   resultReadsMax: 4,
   /** The longest one log read may take; seed 002. */
   resultReadMsMax: 60_000,
+  /** How long a container has ended before its termination summary may stand in for a frame that its log does not hold. */
+  frameAwaitedMs: 10_000,
   /** Events waiting to be sent; beyond it the oldest are dropped and counted. */
   eventsQueuedMax: 256,
   /** Distinct Events remembered for aggregation, and how long one goes on counting. */

@@ -7,6 +7,7 @@ import { Caches } from "./caches.ts";
 import { STATE_VERSION } from "./contract.ts";
 import { Election } from "./election.ts";
 import { Events } from "./events.ts";
+import { familyOf, ofKey } from "./families.ts";
 import { type Answer, collectGarbage, type Listening, listen } from "./http.bun.ts";
 import { limits } from "./limits.ts";
 import { errorFields, type Log } from "./log.ts";
@@ -115,9 +116,9 @@ export class Manager {
       perform: (reading: Reading, move: Effect) => perform(performing, reading, move),
       heldUntilMs: (reading: Reading, move: Effect) => this.#heldUntilMs(reading, move),
       tell: (reading: Reading, move: Move) => this.#tell(reading, move),
-      ended: (result: string) => {
+      ended: (key: string, result: string) => {
         this.#passes += 1;
-        this.#metrics.passEnded(result);
+        this.#metrics.passEnded(ofKey(key).family, result);
       },
     };
     this.#queue = new Queue((key) => pass(passDeps, key), options.concurrency, world);
@@ -157,11 +158,11 @@ export class Manager {
       if (!(await this.#synced(ender.signal))) return stop.aborted ? "stopped" : "not_synced";
       if (this.#newerStateFound()) return "newer_state";
       this.#ready = true;
-      log.info({ resources: this.#caches.schemas.size }, "the caches are filled");
+      log.info({ resources: [...this.#caches.resources()].length }, "the caches are filled");
       const leads = !options.leaderElect || (await this.#election.acquire(ender.signal));
       if (!leads) return "stopped";
       if (!options.leaderElect) this.#election.isLeader = true;
-      for (const entry of this.#caches.schemas.values()) this.#queue.wake(entry.key);
+      for (const entry of this.#caches.resources()) this.#queue.wake(entry.key);
       this.#queue.start();
       const held = options.leaderElect ? await this.#election.hold(ender.signal) : await fired(ender.signal);
       await this.#drain(held);
@@ -206,11 +207,12 @@ export class Manager {
   /** Rule 1 over every stored kind: a state that a newer contract wrote is refused, never interpreted. */
   #newerStateFound(): boolean {
     const newer: string[] = [];
-    for (const entry of this.#caches.schemas.values())
-      if (entry.newerVersions.length > 0) newer.push(`PtahSchema/${entry.key}`);
-    for (const entry of this.#caches.plans.values()) {
-      if (entry !== undefined && entry.newerVersions.length > 0)
-        newer.push(`PtahSchemaPlan/${entry.namespace}/${entry.facts.name}`);
+    for (const entry of this.#caches.resources()) if (entry.newerVersions.length > 0) newer.push(entry.key);
+    for (const { family, plans } of this.#caches.families) {
+      for (const entry of plans.values()) {
+        if (entry !== undefined && entry.newerVersions.length > 0)
+          newer.push(`${family.plan.raw.kind}/${entry.namespace}/${entry.facts.name}`);
+      }
     }
     if (newer.length === 0) return false;
     this.#options.log.error(
@@ -230,7 +232,8 @@ export class Manager {
   #tell(reading: Reading, move: Move): void {
     const resource = reading.view.resource.value;
     for (const intent of move.events ?? []) this.#events.emit(resource, intent);
-    if (move.kind !== "wait" && move.kind !== "rest") this.#metrics.count(move, resource.spec.target.engine);
+    if (move.kind !== "wait" && move.kind !== "rest")
+      this.#metrics.count(move, familyOf(resource), resource.spec.target.engine);
   }
 
   #listen(): void {

@@ -2,10 +2,11 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { MetricTransition, Move } from "../lifecycle/move.ts";
 import type { ResourceFacts } from "../lifecycle/view.ts";
 import type { Caches } from "./caches.ts";
+import type { Family } from "./families.ts";
+import type { FamilyCaches } from "./family-caches.ts";
 import type { Clock } from "./ports.ts";
 
 const PREFIX = "ptah_operator_";
-const FAMILY = "schema";
 
 /** Seconds of an operation: from a short read to the longest deadline a resource may set. */
 const DURATION_BUCKETS = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 86_400];
@@ -64,13 +65,13 @@ export class Metrics {
   };
 
   /** Counts what a move carries. */
-  count(move: Move, engine: string): void {
-    for (const transition of move.metrics ?? []) this.#one(transition, engine);
+  count(move: Move, family: Family, engine: string): void {
+    for (const transition of move.metrics ?? []) this.#one(transition, family, engine);
   }
 
-  passEnded(result: string): void {
-    this.#reconciliations.inc({ family: FAMILY, result });
-    if (result === "error") this.#failures.inc({ family: FAMILY, stage: "controller", category: "infrastructure" });
+  passEnded({ name: family }: Family, result: string): void {
+    this.#reconciliations.inc({ family, result });
+    if (result === "error") this.#failures.inc({ family, stage: "controller", category: "infrastructure" });
   }
 
   viewReadFailed(): void {
@@ -87,28 +88,29 @@ export class Metrics {
     const synced = leads && caches.all.every(({ store }) => store.isReady);
     this.#synced.set(synced ? 1 : 0);
     // While the view is not whole the counts are absent: a wrong zero would silence an alert.
-    if (synced) this.#rebuild(caches, clock.wallMs());
+    if (synced) for (const family of caches.families) this.#rebuild(family, clock.wallMs());
     else for (const gauge of Object.values(this.#gauges)) gauge.remove();
     return await this.registry.metrics();
   }
 
-  #rebuild(caches: Caches, nowMs: number): void {
-    const family = FAMILY;
+  #rebuild(caches: FamilyCaches, nowMs: number): void {
+    const { name: family, lifecycle } = caches.family;
     const g = this.#gauges;
     for (const gauge of [g.unresolved, g.overdue, g.releases, g.unreadable]) gauge.set({ family }, 0);
     let oldestRecordMs = nowMs;
     let mostOverdueMs = 0;
     const oldestClaimMs = new Map<string, number>();
-    for (const entry of caches.schemas.values()) {
+    for (const entry of caches.resources.values()) {
       if (entry.state === "unreadable" || entry.newerVersions.length > 0) {
         g.unreadable.inc({ family });
         continue;
       }
       const { status, spec } = entry.facts;
       g.resources.inc({ family, phase: status.phase ?? "Unset" });
-      if (status.pendingObservation !== undefined) {
+      const record = lifecycle.record(status);
+      if (record !== undefined) {
         g.unresolved.inc({ family });
-        oldestRecordMs = Math.min(oldestRecordMs, Date.parse(status.pendingObservation.recordedAt));
+        oldestRecordMs = Math.min(oldestRecordMs, Date.parse(record.recordedAt));
       }
       if (status.pendingLockRelease !== undefined) g.releases.inc({ family });
       const claim = status.activeOperation;
@@ -129,26 +131,24 @@ export class Metrics {
     this.#rebuildPlans(caches);
   }
 
-  #rebuildPlans(caches: Caches): void {
+  #rebuildPlans(caches: FamilyCaches): void {
     let plans = 0;
-    let sizeBytes = 0;
     for (const plan of caches.plans.values()) {
       if (plan === undefined) continue;
       plans += 1;
-      sizeBytes += plan.sizeBytes;
+      // One series for all plans: it was set to nothing before this scrape.
+      this.#gauges.planBytes.inc(plan.sizeBytes);
     }
-    this.#gauges.plans.set({ family: FAMILY }, plans);
-    this.#gauges.planBytes.set(sizeBytes);
+    this.#gauges.plans.set({ family: caches.family.name }, plans);
   }
 
-  #one(transition: MetricTransition, engine: string): void {
-    const family = FAMILY;
+  #one(transition: MetricTransition, { name: family, destructive }: Family, engine: string): void {
     switch (transition.metric) {
       case "drift_observations_total":
         this.#drift.inc({ engine, outcome: transition.outcome });
         break;
       case "plans_total":
-        this.#plans.inc({ family, engine, destructive: String(transition.destructive) });
+        this.#plans.inc({ family, engine, destructive: destructive(transition) });
         break;
       case "approvals_total":
         this.#approvals.inc({ family, outcome: transition.outcome });

@@ -7,9 +7,10 @@ import { type PassDeps, pass } from "./pass.ts";
 import type { Reading } from "./view/reader.ts";
 
 const reading = {
-  view: { resource: { how: "cached", value: { namespace: "shop", name: "a" } } },
+  view: { resource: { how: "cached", value: { namespace: "shop", name: "a", status: {} } } },
   finalizers: [],
 } as unknown as Reading;
+const KEY = "PtahSchema/shop/a";
 const patch = { kind: "patchStatus", rule: "18", uid: "u", resourceVersion: "1", status: {} } as Move;
 const rest = { kind: "rest", rule: "18", verdict: "InSync", untilMs: 42 } as Move;
 const look = { kind: "look", rule: "17", what: [{ piece: "plans" }] } as Move;
@@ -54,7 +55,7 @@ function play(moves: readonly Move[], performed: ("done" | "again" | Error)[] = 
       },
       heldUntilMs: () => undefined,
       tell: (_reading, move) => said.push(`told ${move.kind}`),
-      ended: (result) => said.push(result),
+      ended: (_key, result) => said.push(result),
     },
   };
 }
@@ -62,21 +63,21 @@ function play(moves: readonly Move[], performed: ("done" | "again" | Error)[] = 
 describe("one pass", () => {
   test("effects are performed one by one, each decided anew, until the decision rests", async () => {
     const { deps, said, begun } = play([patch, patch, rest]);
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "at", wallMs: 42 });
+    expect(await pass(deps, KEY)).toEqual({ kind: "at", wallMs: 42 });
     expect(begun).toEqual([false, false, false]);
     expect(said).toEqual(["told patchStatus", "told patchStatus", "told rest", "resting"]);
   });
 
   test("after a conflict nothing is told and the next decision begins with an uncached read", async () => {
     const { deps, said, begun } = play([patch, patch, rest], ["again", "done"]);
-    await pass(deps, "shop/a");
+    await pass(deps, KEY);
     expect(begun).toEqual([false, true, false]);
     expect(said.filter((line) => line === "told patchStatus").length).toBe(1);
   });
 
   test("an effect that has to wait for its turn is not performed, and decided anew when it comes", async () => {
     const { deps, said } = play([patch]);
-    expect(await pass({ ...deps, heldUntilMs: () => 99 }, "shop/a")).toEqual({ kind: "at", wallMs: 99 });
+    expect(await pass({ ...deps, heldUntilMs: () => 99 }, KEY)).toEqual({ kind: "at", wallMs: 99 });
     expect(said).toEqual([]);
   });
 
@@ -85,38 +86,50 @@ describe("one pass", () => {
       Array.from({ length: 100 }, () => patch),
       Array.from({ length: 100 }, () => "again" as const),
     );
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "retry" });
+    expect(await pass(deps, KEY)).toEqual({ kind: "retry" });
     expect(said).toEqual(["retry"]);
   });
 
   test("a wait that asks for a result has it read beside the pass", async () => {
     const read = { podName: "p", podUID: "u", operation: "Apply", operationID: "o", boundMs: 1, notBeforeMs: 0 };
     const { deps, requested } = play([{ kind: "wait", rule: "4", until: "the result", untilMs: 7, read }]);
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "at", wallMs: 7 });
-    expect(requested).toEqual([["shop/a", "shop", read]]);
+    expect(await pass(deps, KEY)).toEqual({ kind: "at", wallMs: 7 });
+    expect(requested).toEqual([["PtahSchema/shop/a", { ...read, namespace: "shop", wire: "apply", sequence: [] }]]);
+  });
+
+  test("a run's result is asked for by the runner's name of it, with the versions it was claimed for", async () => {
+    const read = { podName: "p", podUID: "u", operation: "Apply", operationID: "o", boundMs: 1, notBeforeMs: 0 };
+    const { deps, requested } = play([{ kind: "wait", rule: "4", until: "the result", untilMs: 7, read }]);
+    const status = { activeOperation: { expectedSequence: [{ version: 3 }, { version: 4 }] } };
+    const view = { resource: { value: { namespace: "shop", status } } };
+    const begin = async () => ({ view, finalizers: [] }) as unknown as Reading;
+    await pass({ ...deps, reader: { ...deps.reader, begin } }, "PtahMigration/shop/a");
+    expect(requested).toMatchObject([
+      ["PtahMigration/shop/a", { wire: "migration-apply", namespace: "shop", sequence: [3, 4] }],
+    ]);
   });
 
   test("an error that did nothing ends the pass, to be tried again", async () => {
     const { deps, said } = play([patch], [new KubeError({ code: "Unavailable", committed: "no" }, "down")]);
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "retry" });
+    expect(await pass(deps, KEY)).toEqual({ kind: "retry" });
     expect(said).toEqual(["warn", "error"]);
   });
 
   test("a decision that only ever looks is an error, not a loop", async () => {
     const { deps } = play(Array.from({ length: 100 }, () => look));
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "retry" });
+    expect(await pass(deps, KEY)).toEqual({ kind: "retry" });
   });
 
   test("a pass with no end gives the others their turn", async () => {
     const { deps, said } = play(Array.from({ length: 1_000 }, () => patch));
-    expect(await pass(deps, "shop/a")).toEqual({ kind: "again" });
+    expect(await pass(deps, KEY)).toEqual({ kind: "again" });
     expect(said.filter((line) => line === "told patchStatus").length).toBe(limits.movesPerPassMax);
   });
 
   test("a resource that is gone is forgotten", async () => {
     const { deps, said } = play([]);
     const gone = { ...deps, reader: { ...deps.reader, begin: async () => ({ nothing: "gone" }) as const } };
-    expect(await pass(gone, "shop/a")).toEqual({ kind: "gone" });
+    expect(await pass(gone, KEY)).toEqual({ kind: "gone" });
     expect(said).toEqual(["dropped"]);
   });
 });

@@ -1,6 +1,7 @@
 import { isKubeError } from "../kube/index.ts";
 import type { Move, Rest, Wait } from "../lifecycle/move.ts";
 import type { View } from "../lifecycle/view.ts";
+import { ofKey } from "./families.ts";
 import { limits } from "./limits.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { Performed } from "./perform/context.ts";
@@ -20,7 +21,7 @@ export interface PassDeps {
   /** Events and metrics of a move; best effort, never waits. */
   tell(reading: Reading, move: Move): void;
   /** How a pass ended, for the counter. */
-  ended(result: "done" | "waiting" | "resting" | "retry" | "error"): void;
+  ended(key: string, result: "done" | "waiting" | "resting" | "retry" | "error"): void;
 }
 
 /**
@@ -34,7 +35,7 @@ export async function pass(deps: PassDeps, key: string): Promise<Next> {
     const expected = isKubeError(error);
     const fields = { resource: key, ...errorFields(error) };
     deps.log[expected ? "warn" : "error"](fields, "a pass ended with an error and is tried again");
-    deps.ended("error");
+    deps.ended(key, "error");
     return { kind: "retry" };
   }
 }
@@ -59,11 +60,11 @@ async function moves(deps: PassDeps, key: string): Promise<Next> {
     undone = performed === "again" ? undone + 1 : 0;
     // Once is a race that a fresh reading settles; again and again it is something that passes with time.
     if (undone >= limits.undoneMovesMax) {
-      deps.ended("retry");
+      deps.ended(key, "retry");
       return { kind: "retry" };
     }
   }
-  deps.ended("done");
+  deps.ended(key, "done");
   return { kind: "again" };
 }
 
@@ -87,9 +88,11 @@ async function decideOnce(deps: PassDeps, key: string, fresh: boolean): Promise<
 function ended(deps: PassDeps, key: string, reading: Reading, move: Wait | Rest): Next {
   deps.log.debug({ resource: key, rule: move.rule, move: move.kind, untilMs: move.untilMs }, "a pass ended");
   deps.tell(reading, move);
-  deps.ended(move.kind === "wait" ? "waiting" : "resting");
+  deps.ended(key, move.kind === "wait" ? "waiting" : "resting");
   if (move.kind === "wait" && move.read !== undefined) {
-    deps.results.request(key, reading.view.resource.value.namespace, move.read);
+    const { namespace, status } = reading.view.resource.value;
+    const sequence = status.activeOperation?.expectedSequence?.map(({ version }) => version) ?? [];
+    deps.results.request(key, { ...move.read, namespace, wire: ofKey(key).family.wire[move.read.operation], sequence });
   }
   return move.untilMs === undefined ? { kind: "idle" } : { kind: "at", wallMs: move.untilMs };
 }

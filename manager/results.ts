@@ -1,13 +1,23 @@
 import { OPERATION_CONTAINER } from "../crds/names.ts";
-import { isKubeError, type KubeClient } from "../kube/index.ts";
+import { isKubeError, type KubeClient, kinds, orAbsent } from "../kube/index.ts";
 import type { Wait } from "../lifecycle/move.ts";
 import type { ResultFacts } from "../lifecycle/view.ts";
 import { readFrame } from "../workload/frame.ts";
 import { FRAME_LOG_TAIL_BYTES } from "../workload/limits.ts";
-import type { OperationResult, WireOperation } from "../workload/result.ts";
+import { isMutating, type OperationResult, type WireOperation } from "../workload/result.ts";
+import { readSummary, resultOfSummary, summaryMayReplace } from "../workload/summary.ts";
 import { limits } from "./limits.ts";
 
-export type ReadRequest = NonNullable<Wait["read"]>;
+/** What a decision asked to be read, and what of its claim the reading needs. */
+export type ReadRequest = NonNullable<Wait["read"]> & {
+  readonly namespace: string;
+  /** The runner's name of the operation; undefined for one it does not know. */
+  readonly wire: WireOperation | undefined;
+  /** Versions the operation was claimed for, in their order; empty where it has none. */
+  readonly sequence: readonly number[];
+};
+
+type Client = Pick<KubeClient, "logTail" | "get">;
 
 interface Reading {
   readonly request: ReadRequest;
@@ -15,24 +25,22 @@ interface Reading {
   facts: ResultFacts;
 }
 
-const WIRE: ReadonlySet<string> = new Set<WireOperation>(["observe", "plan", "apply"]);
-
 /**
  * Results are read beside the passes, so that a log that stops arriving holds no resource's Lease renewals up. One reading
  * per resource; at most `limits.resultReadsMax` at a time. A reading decides nothing: it becomes a piece of the next view.
  */
 export class Results {
-  readonly #client: Pick<KubeClient, "logTail">;
+  readonly #client: Client;
   readonly #wake: (key: string) => void;
   readonly #wallMs: () => number;
   readonly #prepare: (result: OperationResult) => Promise<void>;
   readonly #byKey = new Map<string, Reading>();
-  readonly #queue: { readonly key: string; readonly namespace: string; readonly reading: Reading }[] = [];
+  readonly #queue: { readonly key: string; readonly reading: Reading }[] = [];
   #running = 0;
 
   /** `prepare` loads what a decision about this result needs; it is done before anybody sees the result. */
   constructor(
-    client: Pick<KubeClient, "logTail">,
+    client: Client,
     wake: (key: string) => void,
     wallMs: () => number,
     prepare: (result: OperationResult) => Promise<void>,
@@ -44,7 +52,7 @@ export class Results {
   }
 
   /** Asks for one Pod's result; nothing happens when it is being read, or was read late enough. */
-  request(key: string, namespace: string, request: ReadRequest): void {
+  request(key: string, request: ReadRequest): void {
     const held = this.#byKey.get(key);
     if (held !== undefined && sameSubject(held.request, request) && isEnough(held.facts, request)) return;
     this.drop(key);
@@ -54,7 +62,7 @@ export class Results {
       facts: { podUID: request.podUID, state: "reading" },
     };
     this.#byKey.set(key, reading);
-    this.#queue.push({ key, namespace, reading });
+    this.#queue.push({ key, reading });
     this.#next();
   }
 
@@ -83,7 +91,7 @@ export class Results {
       if (next === undefined) return;
       if (this.#byKey.get(next.key) !== next.reading) continue;
       this.#running += 1;
-      this.#read(next.namespace, next.reading)
+      this.#read(next.reading)
         .then((facts) => {
           next.reading.facts = facts;
           if (this.#byKey.get(next.key) === next.reading) this.#wake(next.key);
@@ -96,10 +104,9 @@ export class Results {
     }
   }
 
-  async #read(namespace: string, { request, stopper }: Reading): Promise<ResultFacts> {
-    const { podUID } = request;
-    const operation = request.operation.toLowerCase();
-    if (!isWire(operation)) return { podUID, state: "invalid" };
+  async #read({ request, stopper }: Reading): Promise<ResultFacts> {
+    const { podUID, namespace, wire: operation } = request;
+    if (operation === undefined) return { podUID, state: "invalid" };
     try {
       const log = await this.#client.logTail(
         { namespace, name: request.podName },
@@ -119,17 +126,40 @@ export class Results {
           return { podUID, state: "otherProtocol" };
         case "Invalid":
           return { podUID, state: "invalid" };
-        case "Missing":
-          return { podUID, state: "none", readAtMs: this.#wallMs() };
+        case "Missing": {
+          const result = isMutating(operation)
+            ? await this.#summary(request, operation, frame.headerDigests)
+            : undefined;
+          return result === undefined
+            ? { podUID, state: "none", readAtMs: this.#wallMs() }
+            : { podUID, state: "frame", result };
+        }
       }
     } catch (error) {
       return { podUID, state: "failed", timedOut: isKubeError(error, "Timeout"), readAtMs: this.#wallMs() };
     }
   }
-}
 
-function isWire(operation: string): operation is WireOperation {
-  return WIRE.has(operation);
+  /**
+   * What the container's termination summary says of a run whose frame did not arrive, and need not be waited for any more.
+   * It was written before the frame, so it is younger than nothing that the frame could still say.
+   */
+  async #summary(
+    { podName: name, podUID, namespace, operationID, sequence }: ReadRequest,
+    operation: WireOperation,
+    headerDigests: readonly string[],
+  ): Promise<OperationResult | undefined> {
+    const pod = await orAbsent(this.#client.get(kinds.Pod, { namespace, name }));
+    if (pod?.metadata.uid !== podUID) return undefined;
+    const ended = pod.status?.containerStatuses?.find((status) => status.name === OPERATION_CONTAINER)?.state
+      ?.terminated;
+    const endedMs = Date.parse(ended?.finishedAt ?? "");
+    if (ended?.message === undefined || !(this.#wallMs() >= endedMs + limits.frameAwaitedMs)) return undefined;
+    const summary = readSummary(ended.message, { operation, operationID });
+    return summary !== undefined && summaryMayReplace(summary, headerDigests)
+      ? resultOfSummary(summary, sequence)
+      : undefined;
+  }
 }
 
 function sameSubject(a: ReadRequest, b: ReadRequest): boolean {

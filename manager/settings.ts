@@ -105,7 +105,7 @@ export function managerCommand(): Command {
     .addOption(
       option(
         "--scratch-image <engine-major=image[,uid=N]...>",
-        "server image to normalise a declared schema with (repeatable)",
+        "server image to normalise declared content with (repeatable)",
       )
         .argParser(scratchImages)
         .default({}, "none"),

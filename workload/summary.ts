@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { MIGRATIONS_MAX, OPERATION_ID_LENGTH_MAX, RUNNER_PROTOCOL_VERSION, SUMMARY_SIZE_BYTES_MAX } from "./limits.ts";
 import { type MigrationRun, RUN_OUTCOMES } from "./migration.ts";
-import { type OperationResult, WIRE_OPERATIONS, type WireOperation } from "./result.ts";
+import { type OperationResult, parseResult, WIRE_OPERATIONS, type WireOperation } from "./result.ts";
 
 /**
  * The termination summary: one bounded line in the container's termination message, written before the frame. It may stand
@@ -90,4 +90,39 @@ export function readSummary(
  */
 export function summaryMayReplace(summary: RunSummary, headerDigests: readonly string[]): boolean {
   return headerDigests.every((digest) => digest === summary.frameDigest);
+}
+
+/** Why a stand-in has no more to say than the summary. */
+const LOST = "The frame was lost; this is what the termination summary says.";
+
+/**
+ * The result that a summary may stand for: what never started, with its reason, and how a migration's run ended. Undefined
+ * for anything else, and for a summary that contradicts itself or the sequence it was approved for.
+ * @param sequence the versions the run was approved for, in their order
+ */
+export function resultOfSummary(summary: RunSummary, sequence: readonly number[]): OperationResult | undefined {
+  const { migration, errorCode, frameDigest: _frame, ...common } = summary;
+  if (common.childStarted && migration === undefined) return undefined;
+  const run = migration === undefined ? undefined : runOfSummary(migration, sequence);
+  if (migration !== undefined && run === undefined) return undefined;
+  const parsed = parseResult({
+    ...common,
+    childExitCode: -1,
+    stdout: "",
+    ...(errorCode === undefined ? {} : { error: { code: errorCode, message: LOST } }),
+    ...(run === undefined ? {} : { migrationRun: run }),
+  });
+  return parsed.ok ? parsed.result : undefined;
+}
+
+/** The run as the approved sequence completes it; one that failed with nothing committed is said to have selected nothing. */
+function runOfSummary(
+  { outcome, appliedCount, firstApplied, lastApplied }: NonNullable<RunSummary["migration"]>,
+  sequence: readonly number[],
+): MigrationRun | undefined {
+  const applied = sequence.slice(0, appliedCount);
+  if (applied.length !== appliedCount || applied[0] !== firstApplied || applied.at(-1) !== lastApplied)
+    return undefined;
+  const unselected = outcome === "up-to-date" || (outcome === "failed" && appliedCount === 0);
+  return { contractVersion: 1, outcome, planned: unselected ? [] : [...sequence], applied };
 }

@@ -29,7 +29,7 @@ import { configuration, digest, files, IMAGE, NAMESPACE, planSpec, schema } from
  */
 
 const BASE = join(import.meta.dir, "../../manifests/base");
-const KEY = `${NAMESPACE}/storefront`;
+const KEY = `PtahSchema/${NAMESPACE}/storefront`;
 const START_MS = 60_000;
 const KINDS = new Set([
   "CustomResourceDefinition",

@@ -1,7 +1,7 @@
 import { sha256Digest } from "../../crds/canonical.ts";
 import { API_VERSION } from "../../crds/common.ts";
 import { label, leaseName, MANAGED_BY, RECORDED_GATE } from "../../crds/names.ts";
-import { type At, custom, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
+import { type At, isKubeError, type Kind, kinds, type RawCustom } from "../../kube/index.ts";
 import type {
   ConsumeApproval,
   CreateChunk,
@@ -16,6 +16,7 @@ import type {
   ScheduleTtl,
   WriteLease,
 } from "../../lifecycle/move.ts";
+import { type ChunkObject, familyOf, type Reads } from "../families.ts";
 import { leaseObject } from "../view/objects.ts";
 import { ownedBy, snapshotObject } from "../view/snapshot.ts";
 import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
@@ -49,74 +50,87 @@ export async function performCreateSnapshot(p: Performing, move: CreateSnapshot)
   });
 }
 
-const planKind = custom.PtahSchemaPlan.raw;
+const planKindOf = (p: Performing): Kind<RawCustom> => familyOf(p.resource).plan.raw;
+const belongsTo = (p: Performing) => ({ [label.managedBy]: MANAGED_BY, [familyOf(p.resource).label]: p.resource.name });
+
+function chunkKindOf(p: Performing): Reads<ChunkObject> {
+  const { chunk, lifecycle } = familyOf(p.resource);
+  if (chunk === undefined) throw new Error(`plans of ${lifecycle.kind} have no chunks`);
+  return chunk;
+}
+
+const planOwner = (p: Performing, move: { readonly planName: string; readonly planUID: string }): object =>
+  ownedBy({ apiVersion: API_VERSION, kind: planKindOf(p).kind, name: move.planName, uid: move.planUID });
 
 export function performCreatePlan(p: Performing, move: CreatePlan): Promise<Performed> {
-  const { namespace, name } = p.resource;
+  const { namespace } = p.resource;
+  const planKind = planKindOf(p);
   const body = {
     apiVersion: API_VERSION,
     kind: planKind.kind,
     metadata: {
       name: move.name,
       namespace,
-      labels: { [label.managedBy]: MANAGED_BY, [label.schema]: name },
+      labels: belongsTo(p),
       ownerReferences: [ownedBy(p.resource)],
     },
     spec: move.spec,
   };
   return createdOnce(p, async () => {
-    p.caches.plans.learn(await p.client.create(planKind, namespace, body, options));
+    p.caches.of(p.resource).plans.learn(await p.client.create(planKind, namespace, body, options));
   });
 }
 
 export function performCreateChunk(p: Performing, move: CreateChunk): Promise<Performed> {
-  const { namespace, name } = p.resource;
-  const kind = custom.PtahSchemaPlanChunk.raw;
+  const { namespace } = p.resource;
+  const kind = chunkKindOf(p).raw;
   const body = {
     apiVersion: API_VERSION,
     kind: kind.kind,
     metadata: {
       name: move.name,
       namespace,
-      labels: { [label.managedBy]: MANAGED_BY, [label.schema]: name, [label.plan]: move.planName },
-      ownerReferences: [
-        ownedBy({ apiVersion: API_VERSION, kind: planKind.kind, name: move.planName, uid: move.planUID }),
-      ],
+      labels: { ...belongsTo(p), [label.plan]: move.planName },
+      ownerReferences: [planOwner(p, move)],
     },
     spec: { data: Buffer.from(move.bytes).toString("base64") },
   };
   return createdOnce(p, () => p.client.create(kind, namespace, body, options));
 }
 
-/** Ready is True once every chunk was read back; the chunks' UIDs stand beside it. */
+/** Ready is True once the object and every chunk of it were read back; the chunks' UIDs stand beside it. */
 export function performMarkPlanReady(p: Performing, move: MarkPlanReady): Promise<Performed> {
   const { namespace } = p.resource;
   const at = { namespace, name: move.name };
+  const planKind = planKindOf(p);
+  const whole = move.chunks.length === 0;
   return conditionally(p, async () => {
     const now = new Date(p.clock.wallMs()).toISOString().replace(/\.\d{3}Z$/, "Z");
     const body = statusBody(planKind, at, move, {
       observedGeneration: 1,
-      publishedChunks: move.chunks,
+      ...(whole ? {} : { publishedChunks: move.chunks }),
       conditions: [
         {
           type: "Ready",
           status: "True",
           reason: "Published",
-          message: "Every chunk of the plan was read back.",
+          message: whole ? "The plan was read back." : "Every chunk of the plan was read back.",
           lastTransitionTime: now,
           observedGeneration: 1,
         },
       ],
     });
-    p.caches.plans.learn(await p.client.replace(planKind, at, body, { ...options, subresource: "status" }));
+    p.caches
+      .of(p.resource)
+      .plans.learn(await p.client.replace(planKind, at, body, { ...options, subresource: "status" }));
   });
 }
 
 /** One chunk's bytes as an immutable ConfigMap, so that a Pod without Kubernetes credentials can read them. */
 export function performCreateProjection(p: Performing, move: CreateProjection): Promise<Performed> {
-  const { namespace, name } = p.resource;
+  const { namespace } = p.resource;
   return createdOnce(p, async () => {
-    const chunk = await p.client.get(custom.PtahSchemaPlanChunk.typed, { namespace, name: move.name });
+    const chunk = await p.client.get(chunkKindOf(p).typed, { namespace, name: move.name });
     const bytes = Buffer.from(chunk.spec.data, "base64");
     if (sha256Digest(bytes) !== move.digest)
       throw new Error(`chunk ${move.name} does not hold the bytes its plan names`);
@@ -126,10 +140,8 @@ export function performCreateProjection(p: Performing, move: CreateProjection): 
       metadata: {
         name: move.name,
         namespace,
-        labels: { [label.managedBy]: MANAGED_BY, [label.schema]: name, [label.plan]: move.planName },
-        ownerReferences: [
-          ownedBy({ apiVersion: API_VERSION, kind: planKind.kind, name: move.planName, uid: move.planUID }),
-        ],
+        labels: { ...belongsTo(p), [label.plan]: move.planName },
+        ownerReferences: [planOwner(p, move)],
       },
       immutable: true,
       binaryData: { chunk: chunk.spec.data },
@@ -138,23 +150,28 @@ export function performCreateProjection(p: Performing, move: CreateProjection): 
   });
 }
 
-const approvalKind = custom.PtahSchemaApproval.raw;
-
 /** Writes what an approval has become, or spends it: on the version that was read, so of two old views one wins. */
 export function performApproval(p: Performing, move: MarkApproval | ConsumeApproval): Promise<Performed> {
   const at = { namespace: p.resource.namespace, name: move.name };
+  const approvalKind = familyOf(p.resource).approval.raw;
   return conditionally(p, async () => {
     const body = statusBody(approvalKind, at, move, move.status);
-    p.caches.approvals.learn(await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" }));
+    p.caches
+      .of(p.resource)
+      .approvals.learn(await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" }));
   });
 }
 
 /** Writes what an acknowledgment has become, on the version that was read. */
 export function performAcknowledgment(p: Performing, move: MarkAcknowledgment): Promise<Performed> {
-  const kind = custom.PtahMigrationRunAcknowledgment.raw;
+  const { acknowledgment, lifecycle } = familyOf(p.resource);
+  if (acknowledgment === undefined) throw new Error(`nobody acknowledges a ${lifecycle.kind}`);
+  const kind = acknowledgment.raw;
   const at = { namespace: p.resource.namespace, name: move.name };
   return conditionally(p, async () => {
-    await p.client.replace(kind, at, statusBody(kind, at, move, move.status), { ...options, subresource: "status" });
+    const body = statusBody(kind, at, move, move.status);
+    const stored = await p.client.replace(kind, at, body, { ...options, subresource: "status" });
+    p.caches.of(p.resource).acknowledgments?.learn(stored);
   });
 }
 
@@ -190,10 +207,10 @@ export function performScheduleTtl(p: Performing, move: ScheduleTtl): Promise<Pe
 /** Deletes a superseded plan or an unused snapshot, on the UID and version that were judged. */
 export function performDelete(p: Performing, move: DeleteObject): Promise<Performed> {
   const at = { namespace: p.resource.namespace, name: move.name };
-  const kind = move.kind === "deletePlan" ? planKind : kinds.ConfigMap;
+  const kind = move.kind === "deletePlan" ? planKindOf(p) : kinds.ConfigMap;
   return conditionally(p, async () => {
     await p.client.delete(kind, at, { uid: move.uid, resourceVersion: move.resourceVersion });
-    if (move.kind === "deletePlan") p.caches.plans.forget(at);
+    if (move.kind === "deletePlan") p.caches.of(p.resource).plans.forget(at);
     else p.caches.configMaps.forget(at);
   });
 }
@@ -203,7 +220,7 @@ interface On {
   readonly resourceVersion: string;
 }
 
-function statusBody(kind: typeof custom.PtahSchema.raw, at: At, on: On, status: unknown): Partial<RawCustom> & object {
+function statusBody(kind: Kind<RawCustom>, at: At, on: On, status: unknown): Partial<RawCustom> & object {
   return {
     apiVersion: API_VERSION,
     kind: kind.kind,

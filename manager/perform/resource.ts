@@ -1,12 +1,10 @@
-import { FINALIZER } from "../../crds/names.ts";
-import { apiVersionOf, custom, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
+import { apiVersionOf, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
 import type { Status } from "../../lifecycle/families/types.ts";
 import type { ClaimMove, Dispatch, PatchMetadata, PatchStatus } from "../../lifecycle/move.ts";
 import { buildJob } from "../../workload/job.ts";
+import { familyOf, resourceKey } from "../families.ts";
 import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
 import { conditionally } from "./outcome.ts";
-
-const kind = custom.PtahSchema.raw;
 
 interface On {
   readonly uid: string;
@@ -16,6 +14,7 @@ interface On {
 /** Replaces the status on exactly this version of this resource, and keeps what was stored. */
 async function putStatus(p: Performing, on: On, status: Status): Promise<RawCustom> {
   const { namespace, name } = p.resource;
+  const kind = familyOf(p.resource).resource.raw;
   const body = {
     apiVersion: apiVersionOf(kind),
     kind: kind.kind,
@@ -26,7 +25,7 @@ async function putStatus(p: Performing, on: On, status: Status): Promise<RawCust
     subresource: "status",
     fieldManager: FIELD_MANAGER,
   });
-  p.caches.schemas.learn(stored);
+  p.caches.of(p.resource).resources.learn(stored);
   return stored;
 }
 
@@ -37,20 +36,22 @@ async function patchMetadata(
   change: Pick<PatchMetadata, "finalizer" | "annotations">,
 ): Promise<RawCustom> {
   const { namespace, name } = p.resource;
-  const others = p.reading.finalizers.filter((finalizer) => finalizer !== FINALIZER);
+  const { lifecycle, resource } = familyOf(p.resource);
+  const { resources } = p.caches.of(p.resource);
+  const others = p.reading.finalizers.filter((finalizer) => finalizer !== lifecycle.finalizer);
   const metadata = {
     ...(change.finalizer === undefined
       ? {}
-      : { finalizers: change.finalizer === "add" ? [...others, FINALIZER] : others }),
+      : { finalizers: change.finalizer === "add" ? [...others, lifecycle.finalizer] : others }),
     ...(change.annotations === undefined ? {} : { annotations: change.annotations }),
   };
   const patch = { type: "merge", body: { metadata }, uid: on.uid, resourceVersion: on.resourceVersion } as const;
-  const stored = await p.client.patch(kind, { namespace, name }, patch, { fieldManager: FIELD_MANAGER });
+  const stored = await p.client.patch(resource.raw, { namespace, name }, patch, { fieldManager: FIELD_MANAGER });
   // Removing the last finalizer of a deleted resource ends it: what is answered is then the last that was stored.
   if (stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0) {
-    p.caches.schemas.forget({ namespace, name });
+    resources.forget({ namespace, name });
   } else {
-    p.caches.schemas.learn(stored);
+    resources.learn(stored);
   }
   return stored;
 }
@@ -90,7 +91,7 @@ export async function performDispatch(p: Performing, move: Dispatch): Promise<Pe
     const code = isKubeError(error) ? error.code : "Unknown";
     p.memories.createFailed(p.resource.uid, move.job.jobName, code);
     p.log.warn(
-      { resource: `${namespace}/${p.resource.name}`, job: move.job.jobName, code },
+      { resource: resourceKey(p.resource.kind, p.resource), job: move.job.jobName, code },
       "the create of a Job was not answered with success",
     );
   }

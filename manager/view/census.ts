@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { GROUP, VERSION } from "../../crds/common.ts";
 import { coordinationDigest } from "../../crds/fingerprints.ts";
 import {
-  custom,
   isKubeError,
   type Kind,
   type KubeClient,
@@ -12,8 +11,10 @@ import {
   StoredShape,
 } from "../../kube/index.ts";
 import type { CensusFacts, ResourceFacts } from "../../lifecycle/view.ts";
-import { type Caches, claimantFacts, schemaEntry } from "../caches.ts";
+import type { Caches } from "../caches.ts";
 import { STATE_VERSION } from "../contract.ts";
+import { claimantFacts, resourceEntry } from "../entries.ts";
+import { FAMILIES, type Family } from "../families.ts";
 
 const RealmSpec = v.object({
   engine: v.string(),
@@ -44,11 +45,17 @@ export async function readCensus(
   };
 }
 
+/** The realm's resources of every family in every namespace. */
 async function listed(client: KubeClient, digest: string): Promise<ResourceFacts[]> {
+  const found = await Promise.all(FAMILIES.map((family) => listedOf(client, family, digest)));
+  return found.flat();
+}
+
+async function listedOf(client: KubeClient, family: Family, digest: string): Promise<ResourceFacts[]> {
   const found: ResourceFacts[] = [];
-  for await (const page of client.pages(custom.PtahSchema.raw, {})) {
+  for await (const page of client.pages(family.resource.raw, {})) {
     for (const object of page.items) {
-      const entry = schemaEntry(object, STATE_VERSION);
+      const entry = resourceEntry(family, object, STATE_VERSION);
       if (entry.state === "read" && entry.coordinationDigest === digest) found.push(entry.facts);
     }
   }

@@ -1,7 +1,8 @@
-import type { SchemaStatus } from "../../crds/status/index.ts";
-import { custom, type Job, type KubeClient, kinds, orAbsent, type Pod } from "../../kube/index.ts";
+import { type Job, type KubeClient, kinds, orAbsent, type Pod } from "../../kube/index.ts";
 import { attemptOfClaim, attemptOfRecord } from "../../lifecycle/attempt.ts";
+import type { Status } from "../../lifecycle/index.ts";
 import type { Attempt, ForeignHolderFacts, LeaseOwner } from "../../lifecycle/view.ts";
+import { type Family, familyOfKind } from "../families.ts";
 import { isPodOf, jobFacts, podFacts } from "./workloads.ts";
 
 /** What uncached reads say about the attempt that a foreign Lease stands for. */
@@ -10,10 +11,8 @@ export async function readForeignHolder(
   holder: string,
   owner: LeaseOwner,
 ): Promise<ForeignHolderFacts> {
-  const { namespace, name, uid, jobName } = owner;
-  const resource = await orAbsent(client.get(custom.PtahSchema.typed, { namespace, name }));
-  const status = resource?.metadata.uid === uid ? resource.status : undefined;
-  const attempt = status === undefined ? null : attemptOf(status, jobName);
+  const { namespace, jobName } = owner;
+  const attempt = await readAttempt(client, owner);
   const job = jobName === "" ? undefined : await orAbsent<Job>(client.get(kinds.Job, { namespace, name: jobName }));
   const pods: Pod[] = [];
   if (jobName !== "") {
@@ -29,11 +28,20 @@ export async function readForeignHolder(
   };
 }
 
+/** The attempt as its own resource knows it; nothing is known of a kind that is none of ours. */
+async function readAttempt(client: KubeClient, owner: LeaseOwner): Promise<Attempt | null> {
+  const family = familyOfKind(owner.kind);
+  if (family === undefined) return null;
+  const { namespace, name, uid, jobName } = owner;
+  const resource = await orAbsent(client.get(family.resource.typed, { namespace, name }));
+  const status = resource?.metadata.uid === uid ? resource.status : undefined;
+  return status === undefined ? null : attemptOf(family, status, jobName);
+}
+
 /** What may still write of it: a record, or a dispatched Apply. A reading, or a claim that was never dispatched, never may. */
-export function attemptOf(
-  { activeOperation: claim, pendingObservation: record }: SchemaStatus,
-  jobName: string,
-): Attempt | null {
+export function attemptOf(family: Family, status: Status, jobName: string): Attempt | null {
+  const claim = status.activeOperation;
+  const record = family.lifecycle.record(status);
   if (record !== undefined && record.job.name === jobName) return attemptOfRecord(record);
   if (claim === undefined || claim.jobName !== jobName) return null;
   if (claim.type === "Apply" && claim.dispatchStarted === true) return attemptOfClaim(claim);

@@ -1,10 +1,6 @@
 import { sha256Digest } from "../../crds/canonical.ts";
-import { annotation, COORDINATION_TARGET, FINALIZER, label, MANAGED_BY } from "../../crds/names.ts";
-import type { PtahMigrationRunAcknowledgment } from "../../crds/ptahmigrationrunacknowledgment.ts";
-import type { PtahSchema } from "../../crds/ptahschema.ts";
-import type { PtahSchemaApproval } from "../../crds/ptahschemaapproval.ts";
-import type { PtahSchemaPlan, PtahSchemaPlanChunk } from "../../crds/ptahschemaplan.ts";
-import type { Custom, Lease, ObjectMeta } from "../../kube/index.ts";
+import { annotation, COORDINATION_TARGET, label, MANAGED_BY } from "../../crds/names.ts";
+import type { Lease, ObjectMeta } from "../../kube/index.ts";
 import type { LeaseContent } from "../../lifecycle/move.ts";
 import type {
   AcknowledgmentFacts,
@@ -16,6 +12,14 @@ import type {
   PlanObjectFacts,
   ResourceFacts,
 } from "../../lifecycle/view.ts";
+import type {
+  AcknowledgmentObject,
+  ApprovalObject,
+  ChunkObject,
+  Family,
+  PlanObject,
+  ResourceObject,
+} from "../families.ts";
 import { marksOf } from "./marks.ts";
 
 /** The one controller owner's UID; empty where there is none or several. */
@@ -30,25 +34,25 @@ export function instantMs(text: string | null | undefined): number {
   return Number.isFinite(ms) ? ms : 0;
 }
 
-export function resourceFacts(schema: Custom<PtahSchema>, stateVersion: number): ResourceFacts {
-  const { metadata } = schema;
+export function resourceFacts(family: Family, object: ResourceObject, stateVersion: number): ResourceFacts {
+  const { metadata } = object;
   return {
-    apiVersion: schema.apiVersion,
-    kind: schema.kind,
+    apiVersion: object.apiVersion,
+    kind: object.kind,
     namespace: metadata.namespace ?? "",
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation ?? 0,
     deleting: metadata.deletionTimestamp !== undefined,
-    finalizer: (metadata.finalizers ?? []).includes(FINALIZER),
+    finalizer: (metadata.finalizers ?? []).includes(family.lifecycle.finalizer),
     marks: marksOf(metadata.annotations, stateVersion),
-    spec: schema.spec,
-    status: schema.status ?? {},
+    spec: object.spec,
+    status: object.status ?? {},
   };
 }
 
-export function ownedPlanFacts(plan: Custom<PtahSchemaPlan>): OwnedPlanFacts {
+export function ownedPlanFacts(plan: PlanObject): OwnedPlanFacts {
   const { metadata, spec } = plan;
   return {
     name: metadata.name,
@@ -63,7 +67,7 @@ export function ownedPlanFacts(plan: Custom<PtahSchemaPlan>): OwnedPlanFacts {
   };
 }
 
-export function planObjectFacts(plan: Custom<PtahSchemaPlan>, resourceUID: string): PlanObjectFacts {
+export function planObjectFacts(plan: PlanObject, resourceUID: string): PlanObjectFacts {
   const { metadata } = plan;
   return {
     uid: metadata.uid,
@@ -76,7 +80,7 @@ export function planObjectFacts(plan: Custom<PtahSchemaPlan>, resourceUID: strin
   };
 }
 
-export function chunkFacts(chunk: Custom<PtahSchemaPlanChunk>, index: number): ChunkFacts {
+export function chunkFacts(chunk: ChunkObject, index: number): ChunkFacts {
   const bytes = Buffer.from(chunk.spec.data, "base64");
   return {
     index,
@@ -89,7 +93,7 @@ export function chunkFacts(chunk: Custom<PtahSchemaPlanChunk>, index: number): C
   };
 }
 
-export function approvalFacts(approval: Custom<PtahSchemaApproval>): ApprovalFacts {
+export function approvalFacts(approval: ApprovalObject): ApprovalFacts {
   const { metadata, spec } = approval;
   return {
     name: metadata.name,
@@ -97,8 +101,8 @@ export function approvalFacts(approval: Custom<PtahSchemaApproval>): ApprovalFac
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation ?? 0,
     deleting: metadata.deletionTimestamp !== undefined,
-    resourceName: spec.schemaRef.name,
-    resourceUID: spec.schemaRef.uid,
+    resourceName: approval.about.name,
+    resourceUID: approval.about.uid,
     planName: spec.planRef.name,
     planUID: spec.planRef.uid,
     planFingerprint: spec.planFingerprint,
@@ -109,7 +113,7 @@ export function approvalFacts(approval: Custom<PtahSchemaApproval>): ApprovalFac
   };
 }
 
-export function acknowledgmentFacts(word: Custom<PtahMigrationRunAcknowledgment>): AcknowledgmentFacts {
+export function acknowledgmentFacts(word: AcknowledgmentObject): AcknowledgmentFacts {
   const { metadata, spec } = word;
   return {
     name: metadata.name,
@@ -117,8 +121,8 @@ export function acknowledgmentFacts(word: Custom<PtahMigrationRunAcknowledgment>
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation ?? 0,
     deleting: metadata.deletionTimestamp !== undefined,
-    resourceName: spec.migrationRef.name,
-    resourceUID: spec.migrationRef.uid,
+    resourceName: word.about.name,
+    resourceUID: word.about.uid,
     operationID: spec.operationID,
     by: spec.acknowledgedBy,
     acknowledgedAt: spec.acknowledgedAt,

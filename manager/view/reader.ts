@@ -4,7 +4,6 @@ import { coordinationDigest } from "../../crds/fingerprints.ts";
 import { chunkName, label, leaseName } from "../../crds/names.ts";
 import {
   type ConfigMap,
-  custom,
   isKubeError,
   type Job,
   type KubeClient,
@@ -12,9 +11,7 @@ import {
   kinds,
   orAbsent,
   type Pod,
-  type RawCustom,
 } from "../../kube/index.ts";
-import { sourceSpecOf } from "../../lifecycle/families/types.ts";
 import type { LookItem } from "../../lifecycle/move.ts";
 import type {
   AcknowledgmentFacts,
@@ -34,6 +31,7 @@ import type {
 } from "../../lifecycle/view.ts";
 import type { AdmissionFlags } from "../../workload/envelope.ts";
 import type { Caches } from "../caches.ts";
+import { familyOf, ofKey, resourceKey } from "../families.ts";
 import { limits } from "../limits.ts";
 import type { Memories } from "../memory.ts";
 import type { Clock } from "../ports.ts";
@@ -95,18 +93,21 @@ export class Reader {
   async begin(key: string, fresh: boolean): Promise<Reading | Nothing> {
     const { caches } = this.#deps;
     if (fresh) await this.#refreshResource(key);
-    const entry = caches.schemas.get(key);
+    const entry = caches.resource(key);
     if (entry === undefined) return { nothing: "gone" };
     if (entry.state === "unreadable") return { nothing: "unreadable" };
     const resource = entry.facts;
     const how = fresh ? "fresh" : "cached";
+    const own = caches.of(resource);
+    const acknowledgments = own.acknowledgmentsOf(resource);
     return {
       finalizers: entry.finalizers,
       view: {
         ...this.#frame(resource, key),
         resource: { how, value: resource },
-        plans: cached(caches.plansOf(resource.uid)),
-        approvals: cached(caches.approvalsOf(resource)),
+        plans: cached(own.plansOf(resource.uid)),
+        approvals: cached(own.approvalsOf(resource)),
+        ...(acknowledgments === undefined ? {} : { acknowledgments: cached(acknowledgments) }),
         census: cached(await readCensus(this.#deps.client, caches, resource, false)),
         ownedJobs: cached(this.#ownedJobs(resource)),
         ...(await this.#cachedSource(resource)),
@@ -119,7 +120,7 @@ export class Reader {
   /** Adds what a decision asked for, read uncached, to the same view. Errors: KubeError; nothing is decided then. */
   async look(reading: Reading, what: readonly LookItem[]): Promise<Reading | Nothing> {
     const resource = reading.view.resource.value;
-    const key = keyOf(resource);
+    const key = resourceKey(resource.kind, resource);
     let base = reading;
     if (what.some((item) => item.piece === "resource")) {
       const again = await this.begin(key, true);
@@ -146,7 +147,7 @@ export class Reader {
     const realm = coordinationDigest(resource.namespace, resource.spec.target);
     const result = results.of(key, claim?.id);
     return {
-      family: "schema",
+      family: familyOf(resource).name,
       now: { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() },
       fresh: this.#deps.fresh(),
       configuration,
@@ -157,11 +158,11 @@ export class Reader {
 
   async #refreshResource(key: string): Promise<void> {
     const { client, caches } = this.#deps;
-    const [namespace, name] = key.split("/");
-    const at = { namespace, name: name ?? "" };
-    const object = await orAbsent<RawCustom>(client.get(custom.PtahSchema.raw, at));
-    if (object === undefined) caches.schemas.forget(at);
-    else caches.schemas.learn(object);
+    const { family, at } = ofKey(key);
+    const { resources } = caches.of(family.lifecycle);
+    const object = await orAbsent(client.get(family.resource.raw, at));
+    if (object === undefined) resources.forget(at);
+    else resources.learn(object);
   }
 
   async #piece(
@@ -181,7 +182,7 @@ export class Reader {
       case "acknowledgments":
         return { pieces: { acknowledgments: fresh(await this.#acknowledgments(resource)) } };
       case "source": {
-        const source = await readSource(client, namespace, sourceSpecOf(resource.spec));
+        const source = await readSource(client, namespace, declaredBy(resource));
         return source === undefined ? { pieces: {} } : { pieces: { source: fresh(source.facts) }, files: source.files };
       }
       case "snapshots":
@@ -193,7 +194,7 @@ export class Reader {
       case "plan":
         return { pieces: { plan: fresh(await this.#plan(resource, item.name)) } };
       case "projections":
-        return { pieces: { projections: fresh(await this.#projections(namespace, item.planName)) } };
+        return { pieces: { projections: fresh(await this.#projections(resource, item.planName)) } };
       case "job":
         return { pieces: { job: fresh(await this.#job(jobs, item.name)) } };
       case "recordJob":
@@ -220,32 +221,42 @@ export class Reader {
   }
 
   async #plans(resource: ResourceFacts) {
-    const list = await this.#deps.client.list(custom.PtahSchemaPlan.raw, { namespace: resource.namespace });
+    const { plan: kind } = familyOf(resource);
+    const list = await this.#deps.client.list(kind.raw, { namespace: resource.namespace });
+    const { plans } = this.#deps.caches.of(resource);
     return list.items
       .filter((plan) => controllerOf(plan.metadata) === resource.uid)
       .flatMap((plan) => {
-        this.#deps.caches.plans.learn(plan);
-        const parsed = custom.PtahSchemaPlan.read(plan);
+        plans.learn(plan);
+        const parsed = kind.read(plan);
         return parsed.ok ? [ownedPlanFacts(parsed.value)] : [];
       });
   }
 
   async #acknowledgments(resource: ResourceFacts) {
-    const kind = custom.PtahMigrationRunAcknowledgment.typed;
+    const { acknowledgment: kind } = familyOf(resource);
+    const { acknowledgments } = this.#deps.caches.of(resource);
     const named: AcknowledgmentFacts[] = [];
-    for await (const page of this.#deps.client.pages(kind, { namespace: resource.namespace })) {
-      for (const word of page.items)
-        if (word.spec.migrationRef.uid === resource.uid) named.push(acknowledgmentFacts(word));
+    if (kind === undefined) return named;
+    for await (const page of this.#deps.client.pages(kind.raw, { namespace: resource.namespace })) {
+      for (const word of page.items) {
+        const parsed = kind.read(word);
+        if (!parsed.ok || parsed.value.about.name !== resource.name) continue;
+        acknowledgments?.learn(word);
+        named.push(acknowledgmentFacts(parsed.value));
+      }
     }
     return named;
   }
 
   async #approvals(resource: ResourceFacts) {
-    const list = await this.#deps.client.list(custom.PtahSchemaApproval.raw, { namespace: resource.namespace });
+    const { approval: kind } = familyOf(resource);
+    const { approvals } = this.#deps.caches.of(resource);
+    const list = await this.#deps.client.list(kind.raw, { namespace: resource.namespace });
     return list.items.flatMap((approval) => {
-      const parsed = custom.PtahSchemaApproval.read(approval);
-      if (!parsed.ok || parsed.value.spec.schemaRef.name !== resource.name) return [];
-      this.#deps.caches.approvals.learn(approval);
+      const parsed = kind.read(approval);
+      if (!parsed.ok || parsed.value.about.name !== resource.name) return [];
+      approvals.learn(approval);
       return [approvalFacts(parsed.value)];
     });
   }
@@ -253,24 +264,26 @@ export class Reader {
   async #plan(resource: ResourceFacts, name: string): Promise<PlanFacts> {
     const { client } = this.#deps;
     const { namespace } = resource;
-    const plan = await orAbsent(client.get(custom.PtahSchemaPlan.typed, { namespace, name }));
+    const { plan: kind, chunk: part, lifecycle } = familyOf(resource);
+    const plan = await orAbsent(client.get(kind.typed, { namespace, name }));
     if (plan === undefined) return { name, object: null, chunks: [] };
-    const indexes = plan.spec.chunks.map((chunk) => chunk.index);
     const chunks = await Promise.all(
-      indexes.map(async (index) => {
-        const at = { namespace, name: chunkName(name, index) };
-        const chunk = await orAbsent(client.get(custom.PtahSchemaPlanChunk.typed, at));
+      lifecycle.chunksOf(plan.spec).map(async ({ index }) => {
+        if (part === undefined) return [];
+        const chunk = await orAbsent(client.get(part.typed, { namespace, name: chunkName(name, index) }));
         return chunk === undefined ? [] : [chunkFacts(chunk, index)];
       }),
     );
     return { name, object: planObjectFacts(plan, resource.uid), chunks: chunks.flat() };
   }
 
-  async #projections(namespace: string, planName: string): Promise<ProjectionFacts[]> {
+  async #projections(resource: ResourceFacts, planName: string): Promise<ProjectionFacts[]> {
     const { client } = this.#deps;
-    const plan = await orAbsent(client.get(custom.PtahSchemaPlan.typed, { namespace, name: planName }));
+    const { namespace } = resource;
+    const { plan: kind, lifecycle } = familyOf(resource);
+    const plan = await orAbsent(client.get(kind.typed, { namespace, name: planName }));
     const found = await Promise.all(
-      (plan?.spec.chunks ?? []).map(async ({ index }) => {
+      (plan === undefined ? [] : lifecycle.chunksOf(plan.spec)).map(async ({ index }) => {
         const object = await orAbsent(client.get(kinds.ConfigMap, { namespace, name: chunkName(planName, index) }));
         return object === undefined ? [] : [projectionFacts(object)];
       }),
@@ -330,10 +343,10 @@ export class Reader {
   }
 
   #cachedWorkloads(resource: ResourceFacts): Pieces {
-    const { activeOperation, pendingObservation } = resource.status;
+    const { activeOperation } = resource.status;
+    const held = recordOf(resource);
     const claim = activeOperation === undefined ? undefined : this.#workloads(resource, activeOperation.jobName);
-    const record =
-      pendingObservation === undefined ? undefined : this.#workloads(resource, pendingObservation.job.name);
+    const record = held === undefined ? undefined : this.#workloads(resource, held.job.name);
     return {
       ...(claim === undefined ? {} : { job: cached(claim.job), pods: cached(claim.pods) }),
       ...(record === undefined ? {} : { recordJob: cached(record.job), recordPods: cached(record.pods) }),
@@ -361,16 +374,16 @@ export class Reader {
 
   /** The source's facts, remembered by the very versions of the objects they were read from. */
   async #cachedSource(resource: ResourceFacts): Promise<Pieces> {
-    const entry = this.#deps.caches.schemas.get(keyOf(resource));
+    const entry = this.#deps.caches.resource(resourceKey(resource.kind, resource));
     const named = entry?.state === "read" ? entry.configMaps : [];
     if (named.length === 0) return {};
     const versions = named.map((key) => {
       const held = this.#deps.caches.configMaps.get(key);
       return held === undefined ? "" : `${held.uid} ${held.resourceVersion}`;
     });
-    const memo = JSON.stringify([resource.uid, sourceSpecOf(resource.spec), versions]);
+    const memo = JSON.stringify([resource.uid, declaredBy(resource).source, versions]);
     const facts = await this.#sources.get(resource.uid, memo, async () => {
-      const reading = await readSource(this.#deps.client, resource.namespace, sourceSpecOf(resource.spec));
+      const reading = await readSource(this.#deps.client, resource.namespace, declaredBy(resource));
       return reading?.facts;
     });
     return facts === undefined ? {} : { source: cached(facts) };
@@ -429,19 +442,23 @@ class JobReads {
 const cached = <T>(value: T): Piece<T> => ({ how: "cached", value });
 const fresh = <T>(value: T): Piece<T> => ({ how: "fresh", value });
 
+const recordOf = (resource: ResourceFacts) => familyOf(resource).lifecycle.record(resource.status);
+const declaredBy = (resource: ResourceFacts) => familyOf(resource).lifecycle.declared(resource.spec);
+
 /** The realm whose Lease matters now: the one a claim, a record or an owed release holds, before the spec's own. */
 function heldRealm(resource: ResourceFacts): string | undefined {
-  const { pendingLockRelease, activeOperation, pendingObservation } = resource.status;
+  const { pendingLockRelease, activeOperation } = resource.status;
   return (
-    pendingLockRelease?.coordinationDigest ?? activeOperation?.coordinationDigest ?? pendingObservation?.lease?.digest
+    pendingLockRelease?.coordinationDigest ?? activeOperation?.coordinationDigest ?? recordOf(resource)?.lease?.digest
   );
 }
 
 /** What the Pods of this Job were admitted under, as the claim or the record stored it. */
 function snapshotFor(resource: ResourceFacts, jobName: string) {
-  const { activeOperation, pendingObservation } = resource.status;
+  const { activeOperation } = resource.status;
+  const record = recordOf(resource);
   if (activeOperation?.jobName === jobName) return activeOperation.admissionSnapshot;
-  return pendingObservation?.job.name === jobName ? pendingObservation.admissionSnapshot : undefined;
+  return record?.job.name === jobName ? record.admissionSnapshot : undefined;
 }
 
 function projectionFacts(object: ConfigMap): ProjectionFacts {

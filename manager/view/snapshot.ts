@@ -3,6 +3,7 @@ import { contentDigest, type SourceFile, sourceManifest } from "../../crds/finge
 import { label, MANAGED_BY, snapshotName } from "../../crds/names.ts";
 import type { ConfigMap } from "../../kube/index.ts";
 import type { ResourceFacts, SnapshotFacts } from "../../lifecycle/view.ts";
+import { familyOf } from "../families.ts";
 import { controllerOf, instantMs } from "./objects.ts";
 
 const MANIFEST_KEY = "manifest";
@@ -57,7 +58,11 @@ export function snapshotObject(resource: ResourceFacts, files: readonly SourceFi
     metadata: {
       name: snapshotName(resource.uid, contentDigest(manifest)),
       namespace: resource.namespace,
-      labels: { [label.managedBy]: MANAGED_BY, [label.schema]: resource.name, [label.sourceSnapshot]: "true" },
+      labels: {
+        [label.managedBy]: MANAGED_BY,
+        [familyOf(resource).label]: resource.name,
+        [label.sourceSnapshot]: "true",
+      },
       ownerReferences: [ownedBy(resource)],
     },
     immutable: true,

@@ -14,6 +14,12 @@ export interface SourceReading {
   readonly files: readonly SourceFile[];
 }
 
+/** A source as a spec declares it, and the field that does, for messages. */
+export interface Declared {
+  readonly source: SourceSpec;
+  readonly field: string;
+}
+
 type RefusedReason = Extract<SourceFacts, { state: "refused" }>["reason"];
 
 function refused(reason: RefusedReason, sentence: string): SourceReading {
@@ -24,22 +30,23 @@ function refused(reason: RefusedReason, sentence: string): SourceReading {
 export async function readSource(
   client: KubeClient,
   namespace: string,
-  spec: SourceSpec,
+  declared: Declared,
 ): Promise<SourceReading | undefined> {
-  const source = declaredSource(spec);
+  const { field } = declared;
+  const source = declaredSource(declared.source);
   if (source?.kind !== "ConfigMap") return undefined;
   const { name } = source.configMap;
   const object = await orAbsent(client.get(kinds.ConfigMap, { namespace, name }));
   if (object === undefined) {
     return refused(
       "SourceNotFound",
-      `ConfigMap "${name}" does not exist in this namespace. Create it, or name another in spec.desired.configMap.`,
+      `ConfigMap "${name}" does not exist in this namespace. Create it, or name another in ${field}.configMap.`,
     );
   }
   const files = selectFiles(object, source.configMap);
   if (typeof files === "string") return refused("SourceRefused", files);
   const sizeBytes = files.reduce((sum, file) => sum + file.bytes.byteLength, 0);
-  const policy = await readPolicy(client, namespace, source.sourcePolicyFrom);
+  const policy = await readPolicy(client, namespace, source.sourcePolicyFrom, field);
   if (policy !== undefined && "facts" in policy) return policy;
   const refusal = policy === undefined ? undefined : judgeConfigMap(policy.policy, name, sizeBytes);
   if (refusal !== undefined) return refused("SourcePolicyRefused", refusal);
@@ -69,6 +76,7 @@ async function readPolicy(
   client: KubeClient,
   namespace: string,
   from: ConfigMapKeySelector | undefined,
+  field: string,
 ): Promise<ReadPolicy | SourceReading | undefined> {
   if (from === undefined) return undefined;
   const object = await orAbsent(client.get(kinds.ConfigMap, { namespace, name: from.name }));
@@ -77,7 +85,7 @@ async function readPolicy(
   if (object === undefined || text === undefined) {
     return refused(
       "SourcePolicyNotFound",
-      `The source policy (${where}) does not exist. Create it, or change spec.desired.sourcePolicyFrom.`,
+      `The source policy (${where}) does not exist. Create it, or change ${field}.sourcePolicyFrom.`,
     );
   }
   if (object.immutable !== true) {

@@ -5,6 +5,7 @@ import { selectFiles } from "../../crds/sourcefiles.ts";
 import type { ConfigMap, Lease, Pod } from "../../kube/index.ts";
 import { mayStillWrite } from "../../lifecycle/attempt.ts";
 import type { ResourceFacts } from "../../lifecycle/view.ts";
+import { familyOf } from "../families.ts";
 import { attemptOf } from "./foreign.ts";
 import { marksOf } from "./marks.ts";
 import { leaseFacts, leaseObject } from "./objects.ts";
@@ -206,9 +207,11 @@ describe("what a Pod that cannot start is missing", () => {
 describe("what of a foreign holder may still write", () => {
   const claim = { jobName: "j", dispatchStarted: true, jobUID: "u", podCount: 1 };
 
+  const schema = familyOf({ kind: "PtahSchema" });
+  const migration = familyOf({ kind: "PtahMigration" });
   test("a dispatched Apply is an attempt with its evidence", () => {
     const status = { activeOperation: { ...claim, type: "Apply" } } as never;
-    expect(attemptOf(status, "j")).toMatchObject({ jobName: "j", jobUID: "u", podCount: 1 });
+    expect(attemptOf(schema, status, "j")).toMatchObject({ jobName: "j", jobUID: "u", podCount: 1 });
   });
 
   test("a reading and an undispatched Apply ended before they began", () => {
@@ -216,13 +219,19 @@ describe("what of a foreign holder may still write", () => {
       { ...claim, type: "Plan" },
       { ...claim, type: "Apply", dispatchStarted: undefined },
     ]) {
-      const attempt = attemptOf({ activeOperation: other } as never, "j");
+      const attempt = attemptOf(schema, { activeOperation: other } as never, "j");
       expect(attempt).not.toBeNull();
       expect(mayStillWrite(attempt!, Date.parse("2026-01-01T00:00:00Z"))).toBe(false);
     }
   });
 
   test("of another Job nothing is known", () => {
-    expect(attemptOf({ activeOperation: { ...claim, type: "Apply" } } as never, "other")).toBeNull();
+    expect(attemptOf(schema, { activeOperation: { ...claim, type: "Apply" } } as never, "other")).toBeNull();
+  });
+  test("a record is found where the holder's family keeps it", () => {
+    const record = { job: { name: "j", uid: "u" }, pods: [], podCount: 0, observeAfter: "2026-01-01T00:00:00Z" };
+    expect(attemptOf(migration, { unresolvedRun: record } as never, "j")).toMatchObject({ jobUID: "u" });
+    expect(attemptOf(schema, { unresolvedRun: record } as never, "j")).toBeNull();
+    expect(attemptOf(schema, { pendingObservation: record } as never, "j")).toMatchObject({ jobUID: "u" });
   });
 });
