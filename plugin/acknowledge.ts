@@ -1,6 +1,6 @@
 /** `kubectl ptah acknowledge`: a person who has looked in the database ends the hold of one run that nobody could account for. */
 import { custom } from "../kube/index.ts";
-import { confirm } from "./ask.ts";
+import { confirm, type DecisionFlags } from "./ask.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, type Failure, failed, nothingStored } from "./failure.ts";
 import type { Migration, Target, UnsettledRecord } from "./families.ts";
@@ -8,12 +8,6 @@ import { checkLines, knownLines, unresolvedLines } from "./runchecks.ts";
 import { readResource, type Session } from "./session.ts";
 import { instant } from "./text.ts";
 import { waitUntil } from "./wait.ts";
-
-export interface AcknowledgeFlags {
-  readonly yes: boolean;
-  readonly wait: boolean;
-  readonly waitMs: number;
-}
 
 const CONSEQUENCE =
   "Acknowledging ends the hold of this one run. The history is read again; versions that are pending then are planned anew " +
@@ -23,7 +17,7 @@ const CONSEQUENCE =
 export async function acknowledge(
   session: Session,
   target: Target<Migration>,
-  flags: AcknowledgeFlags,
+  flags: DecisionFlags,
 ): Promise<ExitCode> {
   const { family, name } = target;
   const migration = await readResource(session, target);

@@ -1,7 +1,7 @@
 /** `kubectl ptah approve`: shows what will run, asks, and approves exactly that plan or nothing. */
 import { orAbsent } from "../kube/index.ts";
 import type { Approval, ShownPlan } from "./approvals.ts";
-import { confirm } from "./ask.ts";
+import { confirm, type DecisionFlags } from "./ask.ts";
 import type { Unseen } from "./attention.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, failed } from "./failure.ts";
@@ -11,19 +11,13 @@ import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { readingComes, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
-export interface ApproveFlags {
-  readonly yes: boolean;
-  readonly wait: boolean;
-  readonly waitMs: number;
-}
-
 const WITHDRAWN = "the attempt that spent the approval was withdrawn before it ran anything; approve again";
 
 /** @throws Failure; nothing was approved then, or its message says that the answer to the create was lost */
 export async function approve<T extends Resource>(
   session: Session,
   target: Target<T>,
-  flags: ApproveFlags,
+  flags: DecisionFlags,
 ): Promise<ExitCode> {
   const { family, name } = target;
   const resource = await readResource(session, target);

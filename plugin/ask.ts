@@ -2,6 +2,13 @@
 import { failed, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
+/** Flags of a command that asks before it writes, and may wait afterwards. */
+export interface DecisionFlags {
+  readonly yes: boolean;
+  readonly wait: boolean;
+  readonly waitMs: number;
+}
+
 /**
  * Goes on only after the person typed the expected word.
  * @throws Failure: usage where nobody can be asked, failed where the answer was another

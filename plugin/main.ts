@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { acknowledge } from "./acknowledge.ts";
 import { approve } from "./approve.ts";
+import type { DecisionFlags } from "./ask.ts";
 import { explain } from "./explain.ts";
 import { EXIT, type ExitCode, failureOf, usage } from "./failure.ts";
 import { FAMILIES, type Family, MIGRATION, type Resource, SCHEMA, type Target } from "./families.ts";
@@ -234,7 +235,7 @@ function clusterCommands(io: Io, add: Add): void {
 const waitMsOf = (flags: Flags): number => durationFlag("--wait-timeout", flags.waitTimeout, limits.waitMs);
 
 /** Flags of a command that asks and may wait. */
-const decisionOf = (flags: Flags) => ({
+const decisionOf = (flags: Flags): DecisionFlags => ({
   yes: flags.yes === true,
   wait: flags.wait === true,
   waitMs: waitMsOf(flags),

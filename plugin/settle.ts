@@ -1,23 +1,17 @@
 /** `kubectl ptah settle`: a person ends the record of an Apply whose effect no reading can establish. */
 import { annotation } from "../crds/names.ts";
-import { confirm } from "./ask.ts";
+import { confirm, type DecisionFlags } from "./ask.ts";
 import { EXIT, type ExitCode, failed, nothingStored } from "./failure.ts";
 import type { Resource, Target, UnsettledRecord } from "./families.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant } from "./text.ts";
 import { waitUntil } from "./wait.ts";
 
-export interface SettleFlags {
-  readonly yes: boolean;
-  readonly wait: boolean;
-  readonly waitMs: number;
-}
-
 /** @throws Failure */
 export async function settle<T extends Resource>(
   session: Session,
   target: Target<T>,
-  flags: SettleFlags,
+  flags: DecisionFlags,
 ): Promise<ExitCode> {
   const { family, name } = target;
   const resource = await readResource(session, target);

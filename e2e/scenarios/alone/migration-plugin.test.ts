@@ -81,6 +81,7 @@ test("a person reads a migration's plan and approves exactly it", async () => {
   const shown = await ptah("migration", "ledger");
   expect([shown.code, shown.stderr]).toEqual([0, ""]);
   expect(shown.stdout).toContain("  1                     file         h1:accounts\n");
+  expect(shown.stdout).toContain("Warning:        the source holds 0000000001_accounts.up.sql");
   expect(shown.stdout).toContain(`kubectl ptah approve migration/ledger -n ${NAMESPACE}`);
   const plan = await ptah("plan", "migration/ledger");
   expect(plan.stdout).toContain(`Fingerprint:    ${published.fingerprint}\n`);
@@ -89,7 +90,9 @@ test("a person reads a migration's plan and approves exactly it", async () => {
   expect((await ptah("approve", "ledger")).code).toBe(2);
   expect(await itemsOf("ptahmapprove")).toEqual([]);
   const approved = await ptah("approve", "ledger", "--yes");
-  expect([approved.code, approved.stderr]).toEqual([0, ""]);
+  // Nothing executes here; a person is told what the executor would say of this source.
+  const warning = "0000000001_accounts.up.sql without its .down.sql, which the executor refuses";
+  expect([approved.code, approved.stderr]).toEqual([0, expect.stringContaining(warning)]);
   const [stored] = await itemsOf("ptahmapprove");
   expect(stored?.spec).toMatchObject({
     planRef: { uid: published.planUid },
