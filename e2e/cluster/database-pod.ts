@@ -41,9 +41,9 @@ const MYSQL_FAMILY = {
     key: "MYSQL_TLS_KEY",
   },
   clientPassword: "MYSQL_PWD",
-  client: (database: string, host?: string) => [
+  client: (database: string, host?: string, ...overNetwork: string[]) => [
     "mysql",
-    ...(host === undefined ? [] : [`--host=${host}`]),
+    ...(host === undefined ? [] : [`--host=${host}`, ...overNetwork]),
     "--user=root",
     ...["--batch", "--raw", "--skip-column-names"],
     `--database=${database}`,
@@ -77,7 +77,12 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     quoteName: (name) => `"${name.replaceAll('"', '""')}"`,
   },
   mariadb: { label: "MariaDB", ...MYSQL_FAMILY },
-  mysql: { label: "MySQL", ...MYSQL_FAMILY },
+  mysql: {
+    label: "MySQL",
+    ...MYSQL_FAMILY,
+    // Without TLS its password exchange encrypts the password with a key that the client has to be told to ask for.
+    client: (database, host) => MYSQL_FAMILY.client(database, host, "--get-server-public-key"),
+  },
 };
 
 export function isEngineName(name: string): name is EngineName {
