@@ -1,7 +1,7 @@
 /** Schemas of the benchmarks on a real database, and the instants at which they reach a state. */
 import { addDatabase, type Database, startDatabase } from "../e2e/lab/database.ts";
 import { freshNamespace, type Lab } from "../e2e/lab/lab.ts";
-import { schemaObject, sourceObject } from "../e2e/lab/subject.ts";
+import { resourceObject, sourceObject } from "../e2e/lab/subject.ts";
 import { custom, type Job, type KubeClient, kinds, type RawCustom } from "../kube/index.ts";
 import { Followed } from "./followed.ts";
 
@@ -20,7 +20,7 @@ export function declaration(declared: Declared, columns: number): readonly objec
   const files = { "schema.sql": `CREATE TABLE ${table} (id bigint PRIMARY KEY${more});` };
   return [
     sourceObject({ namespace, name, files }),
-    schemaObject({ namespace, name, files, secret, policy: { apply }, interval: "1h" }),
+    resourceObject({ namespace, name, files, secret, policy: { apply }, interval: "1h" }),
   ];
 }
 

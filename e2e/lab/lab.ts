@@ -118,13 +118,19 @@ function inNamespace(namespace: string | undefined): string[] {
   return namespace === undefined ? [] : ["-n", namespace];
 }
 
+/** What a broken-off run left unproved cannot be proved in a namespace that goes away: a person's word ends it. */
+async function settleAll(lab: Lab, namespace: string): Promise<void> {
+  for (const { metadata, kind, status } of await lab.list("ptahschema,ptahmigration", namespace)) {
+    const word = metadata.deletionTimestamp === undefined && kind === "PtahMigration" ? "acknowledge" : "settle";
+    const target = `${kind === "PtahMigration" ? "migration" : "schema"}/${metadata.name}`;
+    const unsettled = status?.pendingObservation ?? status?.unresolvedRun;
+    if (unsettled !== undefined) await lab.ptah([word, target, "-n", namespace, "--yes"]);
+  }
+}
+
 /** Makes an empty namespace under restricted Pod security, removing one of that name first. */
 export async function freshNamespace(lab: Lab, name: string): Promise<void> {
-  // What an earlier, broken-off run left unproved cannot be proved in a namespace that goes away: a person's word ends it.
-  for (const schema of await lab.list("ptahschema", name)) {
-    if (schema.status?.pendingObservation === undefined) continue;
-    await lab.ptah(["settle", schema.metadata.name, "-n", name, "--yes"]);
-  }
+  await settleAll(lab, name);
   await lab.kubectl(["delete", "namespace", name, "--ignore-not-found", "--wait=true", "--timeout=120s"], {
     timeoutMs: 130_000,
   });

@@ -2,12 +2,26 @@ import { waitFor } from "../cluster/wait.ts";
 import type { Database } from "./database.ts";
 import { type KubeObject, LAB_LIMITS, type Lab } from "./lab.ts";
 
-/** What a scenario says of one PtahSchema and the ConfigMap of SQL files it is declared by. */
-export interface SchemaOptions {
+/** What the families call the same things. */
+const FAMILIES = {
+  PtahSchema: { source: "desired", ref: "schemaRef", approval: "PtahSchemaApproval" },
+  PtahMigration: { source: "artifact", ref: "migrationRef", approval: "PtahMigrationApproval" },
+} as const;
+export type Kind = keyof typeof FAMILIES;
+
+/** One resource of a family; a PtahSchema unless said otherwise. */
+export interface Subject {
   readonly namespace: string;
   readonly name: string;
+  readonly kind?: Kind;
+}
+
+/** What a scenario says of one resource and the ConfigMap of files it is declared by. */
+export interface ResourceOptions extends Subject {
   readonly files: Readonly<Record<string, string>>;
   readonly secret: string;
+  /** PostgreSQL unless said otherwise. */
+  readonly engine?: "PostgreSQL" | "MySQL";
   readonly policy?: object;
   readonly interval?: string;
   readonly execution?: object;
@@ -24,10 +38,10 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-export const configMapOf = (schema: string): string => `${schema}-sql`;
+export const configMapOf = (resource: string): string => `${resource}-sql`;
 
-/** The declared files, as the ConfigMap a schema names. */
-export function sourceObject(options: Pick<SchemaOptions, "namespace" | "name" | "files">): object {
+/** The declared files, as the ConfigMap a resource names. */
+export function sourceObject(options: Pick<ResourceOptions, "namespace" | "name" | "files">): object {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -36,19 +50,20 @@ export function sourceObject(options: Pick<SchemaOptions, "namespace" | "name" |
   };
 }
 
-export function schemaObject(options: SchemaOptions): object {
+export function resourceObject(options: ResourceOptions): object {
+  const kind = options.kind ?? "PtahSchema";
   return {
     apiVersion: "operator.ptah.run/v1alpha1",
-    kind: "PtahSchema",
+    kind,
     metadata: { name: options.name, namespace: options.namespace },
     spec: {
       target: {
-        engine: "PostgreSQL",
+        engine: options.engine ?? "PostgreSQL",
         coordinationKey: options.coordinationKey ?? `${options.namespace}/${options.name}`,
         urlFrom: { name: options.secret, key: "url" },
         ...(options.caFrom === undefined ? {} : { caFrom: options.caFrom }),
       },
-      desired: { configMap: { name: configMapOf(options.name) } },
+      [FAMILIES[kind].source]: { configMap: { name: configMapOf(options.name) } },
       policy: options.policy ?? {},
       interval: options.interval ?? "10m",
       execution: { failureRetryInterval: "5s", activeDeadlineSeconds: 300, ...options.execution },
@@ -57,12 +72,12 @@ export function schemaObject(options: SchemaOptions): object {
   };
 }
 
-/** Applies the ConfigMap and the PtahSchema that names it. */
-export async function declareSchema(lab: Lab, options: SchemaOptions): Promise<void> {
-  await lab.apply(sourceObject(options), schemaObject(options));
+/** Applies the ConfigMap and the resource that names it. */
+export async function declareResource(lab: Lab, options: ResourceOptions): Promise<void> {
+  await lab.apply(sourceObject(options), resourceObject(options));
 }
 
-export function onDatabase(database: Database, name: string, files: Readonly<Record<string, string>>): SchemaOptions {
+export function onDatabase(database: Database, name: string, files: Readonly<Record<string, string>>): ResourceOptions {
   return { namespace: database.namespace, name, files, secret: database.secret };
 }
 
@@ -71,12 +86,15 @@ export function conditionOf(object: KubeObject | undefined, type: string): Condi
   return conditions.find((c) => c.type === type);
 }
 
-/** Waits until the schema satisfies `holds`, and returns it; the error names the phase and Ready it stood at. */
-export async function waitForSchema(
+export const readSubject = (lab: Lab, { kind, name, namespace }: Subject): Promise<KubeObject | undefined> =>
+  lab.get((kind ?? "PtahSchema").toLowerCase(), name, namespace);
+
+/** Waits until the resource satisfies `holds`, and returns it; the error names the phase and Ready it stood at. */
+export async function waitForResource(
   lab: Lab,
-  at: { readonly namespace: string; readonly name: string },
+  at: Subject,
   what: string,
-  holds: (schema: KubeObject) => boolean | Promise<boolean>,
+  holds: (resource: KubeObject) => boolean | Promise<boolean>,
   timeoutMs: number = LAB_LIMITS.convergenceMs,
 ): Promise<KubeObject> {
   let last = "";
@@ -84,11 +102,11 @@ export async function waitForSchema(
     return await waitFor(
       what,
       async () => {
-        const schema = await lab.get("ptahschema", at.name, at.namespace);
-        if (schema === undefined) return undefined;
-        const ready = conditionOf(schema, "Ready");
-        last = `phase ${schema.status?.phase}, Ready ${ready?.status} ${ready?.reason}: ${ready?.message}`;
-        return (await holds(schema)) ? schema : undefined;
+        const resource = await readSubject(lab, at);
+        if (resource === undefined) return undefined;
+        const ready = conditionOf(resource, "Ready");
+        last = `phase ${resource.status?.phase}, Ready ${ready?.status} ${ready?.reason}: ${ready?.message}`;
+        return (await holds(resource)) ? resource : undefined;
       },
       { timeoutMs, pollMs: LAB_LIMITS.pollMs },
     );
@@ -98,25 +116,20 @@ export async function waitForSchema(
 }
 
 /** Waits for a phase of the generation that stands now. */
-export function waitForPhase(
-  lab: Lab,
-  at: { readonly namespace: string; readonly name: string },
-  phase: string,
-  timeoutMs?: number,
-): Promise<KubeObject> {
+export function waitForPhase(lab: Lab, at: Subject, phase: string, timeoutMs?: number): Promise<KubeObject> {
   const settled = (s: KubeObject) =>
     s.status?.phase === phase && s.status?.observedGeneration === s.metadata.generation;
-  return waitForSchema(lab, at, `phase ${phase}`, settled, timeoutMs);
+  return waitForResource(lab, at, `phase ${phase}`, settled, timeoutMs);
 }
 
 /** Waits for a condition's status and reason. */
 export function waitForCondition(
   lab: Lab,
-  at: { readonly namespace: string; readonly name: string },
+  at: Subject,
   wanted: { readonly type: string; readonly status: string; readonly reason?: string },
   timeoutMs?: number,
 ): Promise<KubeObject> {
-  return waitForSchema(
+  return waitForResource(
     lab,
     at,
     `${wanted.type}=${wanted.status} (${wanted.reason ?? "any reason"})`,
@@ -129,30 +142,27 @@ export function waitForCondition(
 }
 
 /** The approval a person would write: three identifiers, nothing else. */
-export function approvalObject(schema: KubeObject, name: string): object {
-  const plan = schema.status?.plan;
+export function approvalObject(resource: KubeObject, name: string): object {
+  const plan = resource.status?.plan;
+  const family = FAMILIES[resource.kind === "PtahMigration" ? resource.kind : "PtahSchema"];
   return {
     apiVersion: "operator.ptah.run/v1alpha1",
-    kind: "PtahSchemaApproval",
-    metadata: { name, namespace: schema.metadata.namespace },
+    kind: family.approval,
+    metadata: { name, namespace: resource.metadata.namespace },
     spec: {
-      schemaRef: { name: schema.metadata.name, uid: schema.metadata.uid },
+      [family.ref]: { name: resource.metadata.name, uid: resource.metadata.uid },
       planRef: { name: plan?.name, uid: plan?.uid },
       planFingerprint: plan?.fingerprint,
     },
   };
 }
 
-/** Creates the approval of the plan that stands now; returns the schema as it was approved. */
-export async function approve(
-  lab: Lab,
-  at: { readonly namespace: string; readonly name: string },
-  approvalName: string,
-): Promise<KubeObject> {
-  const schema = await waitForPhase(lab, at, "AwaitingApproval");
+/** Creates the approval of the plan that stands now; returns the resource as it was approved. */
+export async function approve(lab: Lab, at: Subject, approvalName: string): Promise<KubeObject> {
+  const resource = await waitForPhase(lab, at, "AwaitingApproval");
   const created = await lab.kubectl(["create", "-f", "-"], {
-    input: JSON.stringify(approvalObject(schema, approvalName)),
+    input: JSON.stringify(approvalObject(resource, approvalName)),
   });
   if (created.code !== 0) throw new Error(`approval ${approvalName}: ${created.stderr.trim()}`);
-  return schema;
+  return resource;
 }

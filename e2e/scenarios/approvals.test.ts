@@ -6,11 +6,11 @@ import {
   approvalObject,
   approve,
   conditionOf,
-  declareSchema,
+  declareResource,
   sourceObject,
   waitForCondition,
   waitForPhase,
-  waitForSchema,
+  waitForResource,
 } from "../lab/subject.ts";
 
 /** An approval is of one plan: whatever moves between the decision and the Apply, nothing of another plan runs. */
@@ -25,7 +25,7 @@ let server: Database;
 let drifted: Database;
 
 const declare = (name: string, files: Readonly<Record<string, string>>) =>
-  declareSchema(lab, { ...at(name), files, secret: `${name}-url` });
+  declareResource(lab, { ...at(name), files, secret: `${name}-url` });
 
 const suspend = (name: string, suspended: boolean) =>
   lab.must(["patch", "ptahschema", name, "-n", NAMESPACE, "--type=merge", "-p", `{"spec":{"suspend":${suspended}}}`]);
@@ -41,7 +41,7 @@ async function approveSuspended(name: string, approval: string): Promise<KubeObj
 
 /** Another plan than the one that was approved waits for a person. */
 function anotherWaits(name: string, before: KubeObject): Promise<KubeObject> {
-  return waitForSchema(
+  return waitForResource(
     lab,
     at(name),
     "a new plan waiting for approval",

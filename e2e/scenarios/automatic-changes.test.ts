@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
 import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
-import { declareSchema, waitForPhase, waitForSchema } from "../lab/subject.ts";
+import { declareResource, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** apply: Always, in a namespace with a LimitRange and under restricted Pod security. */
 
@@ -14,7 +14,7 @@ let lab: Lab;
 let database: Database;
 
 const declare = (files: Readonly<Record<string, string>>) =>
-  declareSchema(lab, { ...at, files, secret: database.secret, policy: { apply: "Always" } });
+  declareResource(lab, { ...at, files, secret: database.secret, policy: { apply: "Always" } });
 
 beforeAll(async () => {
   lab = await openLab();
@@ -54,7 +54,7 @@ test("drift is found by a read that somebody asked for, and put right", async ()
     NAMESPACE,
     `operator.ptah.run/read-requested-at=${new Date().toISOString()}`,
   ]);
-  await waitForSchema(
+  await waitForResource(
     lab,
     at,
     "the table back and proved",

@@ -6,10 +6,10 @@ import {
   approvalObject,
   approve,
   conditionOf,
-  declareSchema,
+  declareResource,
   onDatabase,
   waitForPhase,
-  waitForSchema,
+  waitForResource,
 } from "../lab/subject.ts";
 
 /** A plan that only the rows can refuse: no reading of definitions knows it, so the Apply finds out and rolls back. */
@@ -28,10 +28,10 @@ test("NOT NULL over NULLs is rolled back whole, said by name, never run again, a
   await freshNamespace(lab, NAMESPACE);
   const database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
   await database.sql(BEFORE);
-  await declareSchema(lab, onDatabase(database, at.name, STRICT));
+  await declareResource(lab, onDatabase(database, at.name, STRICT));
   const first = await approve(lab, at, "first");
 
-  const again = await waitForSchema(
+  const again = await waitForResource(
     lab,
     at,
     "a fresh reading of what the Apply left, and a plan that waits again",

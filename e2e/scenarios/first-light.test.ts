@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { startDatabase } from "../lab/database.ts";
 import { freshNamespace, openLab } from "../lab/lab.ts";
-import { approve, conditionOf, declareSchema, onDatabase, waitForCondition, waitForPhase } from "../lab/subject.ts";
+import { approve, conditionOf, declareResource, onDatabase, waitForCondition, waitForPhase } from "../lab/subject.ts";
 
 const V1 = { "orders.sql": "CREATE TABLE orders (id bigint PRIMARY KEY, total numeric(10,2) NOT NULL);" };
 const V2 = {
@@ -17,14 +17,14 @@ describe.each([15, 17] as const)("a declared schema on PostgreSQL %d", (major) =
     await freshNamespace(lab, namespace);
     const database = await startDatabase(lab, { namespace, major });
     const options = onDatabase(database, at.name, V1);
-    await declareSchema(lab, options);
+    await declareResource(lab, options);
     await approve(lab, at, "orders-v1");
     const synced = await waitForCondition(lab, at, { type: "InSync", status: "True", reason: "ScopedConverged" });
     expect(synced.status.applied.planRef.name).toStartWith("ptah-plan-");
     expect(synced.status.target.serverMajor).toBe(major);
     await database.sql("insert into orders values (1, 9.5)");
 
-    await declareSchema(lab, { ...options, files: V2 });
+    await declareResource(lab, { ...options, files: V2 });
     const waiting = await waitForPhase(lab, at, "AwaitingApproval");
     expect(waiting.status.plan.fingerprint).not.toBe(synced.status.applied.planFingerprint);
     const spent = await lab.get("ptahschemaapproval", "orders-v1", namespace);

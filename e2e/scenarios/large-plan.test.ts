@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
-import { approve, conditionOf, declareSchema, waitForCondition, waitForPhase } from "../lab/subject.ts";
+import { approve, conditionOf, declareResource, waitForCondition, waitForPhase } from "../lab/subject.ts";
 
 /** The largest plan there may be comes out of its Pod through a kubelet's ordinary container log, and runs. */
 
@@ -36,7 +36,7 @@ function declared(copies: number): Record<string, string> {
 async function declare(name: string, copies: number): Promise<Database> {
   const database = await addDatabase(lab, server, name);
   const execution = { activeDeadlineSeconds: 600 };
-  await declareSchema(lab, { ...at(name), files: declared(copies), secret: database.secret, execution });
+  await declareResource(lab, { ...at(name), files: declared(copies), secret: database.secret, execution });
   return database;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { startDatabase } from "../lab/database.ts";
 import { freshNamespace, openLab } from "../lab/lab.ts";
-import { declareSchema, onDatabase, waitForPhase } from "../lab/subject.ts";
+import { declareResource, onDatabase, waitForPhase } from "../lab/subject.ts";
 
 /** The whole path of a change driven by kubectl ptah alone, on a real cluster and a real database. */
 
@@ -15,7 +15,7 @@ test("a person reads, approves, refreshes and looks back with kubectl ptah", asy
   const database = await startDatabase(lab, { namespace: NAMESPACE, major: 15 });
   const at = { namespace: NAMESPACE, name: "orders" };
   const ptah = (...args: readonly string[]) => lab.ptah([...args, "-n", NAMESPACE], { timeoutMs: WAIT_MS });
-  await declareSchema(lab, onDatabase(database, at.name, FILES));
+  await declareResource(lab, onDatabase(database, at.name, FILES));
 
   const waited = await ptah("wait", "orders", "--for", "AwaitingApproval", "--wait-timeout", "3m");
   expect([waited.code, waited.stdout]).toEqual([0, "orders is AwaitingApproval\n"]);

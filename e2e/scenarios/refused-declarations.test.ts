@@ -6,12 +6,12 @@ import {
   approvalObject,
   approve,
   conditionOf,
-  declareSchema,
-  type SchemaOptions,
-  schemaObject,
+  declareResource,
+  type ResourceOptions,
+  resourceObject,
   waitForCondition,
   waitForPhase,
-  waitForSchema,
+  waitForResource,
 } from "../lab/subject.ts";
 
 /** What is declared and cannot, may not or must not be done: Blocked by name, before any statement. */
@@ -24,10 +24,10 @@ const WITHOUT_NOTE = "CREATE TABLE orders (id bigint PRIMARY KEY);";
 let lab: Lab;
 let server: Database;
 
-async function declare(name: string, files: Record<string, string>, more: Partial<SchemaOptions> = {}, before = "") {
+async function declare(name: string, files: Record<string, string>, more: Partial<ResourceOptions> = {}, before = "") {
   const database = await addDatabase(lab, server, name);
   if (before !== "") await database.sql(before);
-  await declareSchema(lab, { namespace: NAMESPACE, name, files, secret: database.secret, ...more });
+  await declareResource(lab, { namespace: NAMESPACE, name, files, secret: database.secret, ...more });
   return database;
 }
 
@@ -90,7 +90,7 @@ describe("a change that policy refuses", () => {
     expect(said).toContain("allowDestructive");
     const files = { "orders.sql": WITHOUT_NOTE };
     const allowed = { apply: "Always", allowDestructive: true };
-    await declareSchema(lab, { ...at("destructive"), files, secret: "destructive-url", policy: allowed });
+    await declareResource(lab, { ...at("destructive"), files, secret: "destructive-url", policy: allowed });
     const waiting = await waitForPhase(lab, at("destructive"), "AwaitingApproval");
     expect(waiting.status.plan.destructive).toBe(true);
     expect(await statementsOn(server, /DROP COLUMN/i, "destructive")).toEqual([]);
@@ -103,7 +103,7 @@ describe("a change that policy refuses", () => {
 describe("what this version does not run", () => {
   const target = (engine: string) => ({ engine, coordinationKey: "unsupported", urlFrom: { name: "x", key: "url" } });
   const declared = (name: string, engine: string, desired: object) => ({
-    ...schemaObject({ namespace: NAMESPACE, name, files: {}, secret: "x" }),
+    ...resourceObject({ namespace: NAMESPACE, name, files: {}, secret: "x" }),
     spec: { target: target(engine), desired },
   });
 
@@ -131,8 +131,8 @@ describe("what this version does not run", () => {
 });
 
 describe("two resources on one database realm", () => {
-  const shared = (name: string, more: Partial<SchemaOptions> = {}) =>
-    declareSchema(lab, {
+  const shared = (name: string, more: Partial<ResourceOptions> = {}) =>
+    declareResource(lab, {
       ...at(name),
       files: { "t.sql": `CREATE TABLE ${name} (id int);` },
       secret: "shared-realm-url",
@@ -151,6 +151,6 @@ describe("two resources on one database realm", () => {
     await waitForCondition(lab, at("second"), { type: "Ready", status: "False", reason: "RealmConflict" });
     await shared("second", { suspend: true });
     await waitForPhase(lab, at("second"), "Suspended");
-    await waitForSchema(lab, at("first"), "going on alone", (s) => s.status.phase === "AwaitingApproval");
+    await waitForResource(lab, at("first"), "going on alone", (s) => s.status.phase === "AwaitingApproval");
   });
 });

@@ -4,7 +4,7 @@ import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
 import { holdTable } from "../lab/held-table.ts";
 import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
-import { approve, conditionOf, declareSchema, waitForPhase, waitForSchema } from "../lab/subject.ts";
+import { approve, conditionOf, declareResource, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** A person changes their mind while an Apply runs: it is seen to its end, and what it did is proved before anything else. */
 
@@ -23,7 +23,7 @@ const change = (name: string, suspend: boolean) =>
 async function standingApply(name: string): Promise<{ database: Database; letGo: () => Promise<void> }> {
   const database = await addDatabase(lab, server, name);
   await database.sql(BEFORE);
-  await declareSchema(lab, { ...at(name), files: FILES, secret: database.secret, policy: { lockTimeout: "120s" } });
+  await declareResource(lab, { ...at(name), files: FILES, secret: database.secret, policy: { lockTimeout: "120s" } });
   await waitForPhase(lab, at(name), "AwaitingApproval");
   const held = await holdTable(database, "orders");
   await approve(lab, at(name), name);
@@ -41,7 +41,7 @@ describe("suspended while its Apply runs", () => {
   test("the Apply ends, the proof is owed and said so, and is given once resumed", async () => {
     const { letGo } = await standingApply("suspended");
     await change("suspended", true);
-    await waitForSchema(lab, at("suspended"), "the Apply going on", (s) => s.status.phase === "Applying");
+    await waitForResource(lab, at("suspended"), "the Apply going on", (s) => s.status.phase === "Applying");
     await letGo();
     const owing = await waitForPhase(lab, at("suspended"), "Suspended");
     expect(owing.status.pendingObservation).toBeDefined();
@@ -58,7 +58,7 @@ describe("deleted while what its Apply did is not proved", () => {
     await letGo();
     await waitForPhase(lab, at("deleted"), "Suspended");
     await lab.must(["delete", "ptahschema", "deleted", "-n", NAMESPACE, "--wait=false"]);
-    const told = await waitForSchema(lab, at("deleted"), "how to end it", (s) =>
+    const told = await waitForResource(lab, at("deleted"), "how to end it", (s) =>
       /settle/.test(conditionOf(s, "Ready")?.message ?? ""),
     );
     expect(told.metadata.deletionTimestamp).toBeDefined();

@@ -5,11 +5,11 @@ import { freshNamespace, type KubeObject, type Lab, openLab } from "../lab/lab.t
 import {
   approve,
   conditionOf,
-  declareSchema,
-  type SchemaOptions,
+  declareResource,
+  type ResourceOptions,
   waitForCondition,
   waitForPhase,
-  waitForSchema,
+  waitForResource,
 } from "../lab/subject.ts";
 
 /** A database that cannot be read: named in the condition, tried again by itself, and no secret said on the way. */
@@ -21,8 +21,8 @@ const at = (name: string) => ({ namespace: NAMESPACE, name });
 let lab: Lab;
 let server: Database;
 
-const declare = (name: string, secret: string, more: Partial<SchemaOptions> = {}) =>
-  declareSchema(lab, { namespace: NAMESPACE, name, files: FILES, secret, ...more });
+const declare = (name: string, secret: string, more: Partial<ResourceOptions> = {}) =>
+  declareResource(lab, { namespace: NAMESPACE, name, files: FILES, secret, ...more });
 
 const sentence = (schema: KubeObject) => conditionOf(schema, "Ready")?.message ?? "";
 
@@ -105,7 +105,7 @@ describe("what cannot be read is named, and read again by itself", () => {
   });
 
   test("a Secret that is not there, until it is", async () => {
-    const held = await waitForSchema(lab, at("no-secret"), "a Pod that waits for its Secret", (s) =>
+    const held = await waitForResource(lab, at("no-secret"), "a Pod that waits for its Secret", (s) =>
       sentence(s).includes("Secret nobody-made-it does not exist"),
     );
     expect(conditionOf(held, "Ready")?.status).toBe("False");

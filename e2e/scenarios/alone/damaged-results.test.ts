@@ -7,7 +7,7 @@ import { addDatabase, type Database, secretObject, startDatabase } from "../../l
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { type HostManagers, takeOver } from "../../lab/host-manager.ts";
 import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
-import { approve, conditionOf, declareSchema, waitForCondition } from "../../lab/subject.ts";
+import { approve, conditionOf, declareResource, waitForCondition } from "../../lab/subject.ts";
 
 /**
  * The account of an operation comes out of its Pod cut, doubled, of another operation, or with one byte flipped. It is the
@@ -54,7 +54,7 @@ let managers: HostManagers;
 async function declare(name: string): Promise<void> {
   const database = await addDatabase(lab, server, name);
   await lab.apply(secretObject(NAMESPACE, database.secret, `${database.url}&application_name=${name}`));
-  await declareSchema(lab, { ...at(name), files: FILES, secret: database.secret });
+  await declareResource(lab, { ...at(name), files: FILES, secret: database.secret });
 }
 
 const created = (name: string) => statementsOn(server, /CREATE TABLE/i, name);

@@ -9,11 +9,11 @@ import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
 import {
   approve,
   conditionOf,
-  declareSchema,
+  declareResource,
   onDatabase,
   waitForCondition,
   waitForPhase,
-  waitForSchema,
+  waitForResource,
 } from "../../lab/subject.ts";
 
 /** The node goes silent in the middle of an Apply: its process lives on, and nobody can ask it. */
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => cluster.setKubelet(true), 60_000);
 
 test("its outcome is unknown until the node answers, then a reading settles it, and nothing runs twice", async () => {
-  await declareSchema(lab, {
+  await declareResource(lab, {
     ...onDatabase(database, at.name, FILES),
     execution: { activeDeadlineSeconds: 60 },
     policy: { lockTimeout: "60s" },
@@ -52,7 +52,7 @@ test("its outcome is unknown until the node answers, then a reading settles it, 
   await held.waitedFor();
   await cluster.setKubelet(false);
 
-  const unknown = await waitForSchema(
+  const unknown = await waitForResource(
     lab,
     at,
     "the record of an Apply nobody can account for",

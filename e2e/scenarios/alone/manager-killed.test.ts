@@ -5,7 +5,7 @@ import { addDatabase, type Database, startDatabase } from "../../lab/database.ts
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { type HostManagers, takeOver } from "../../lab/host-manager.ts";
 import { freshNamespace, type KubeObject, type Lab, openLab } from "../../lab/lab.ts";
-import { approve, declareSchema, waitForSchema } from "../../lab/subject.ts";
+import { approve, declareResource, waitForResource } from "../../lab/subject.ts";
 
 /**
  * `kill -9` of the manager at fifty random moments at which an Apply is claimed, dispatched, running or being accounted for.
@@ -65,7 +65,7 @@ async function applied(name: string, round: number): Promise<void> {
       (await lab.get("ptahschemaapproval", approval, NAMESPACE))?.status?.consumedBy !== undefined;
     const rested = async (schema: KubeObject) =>
       schema.status.phase === "InSync" || (schema.status.phase === "AwaitingApproval" && (await spent(schema)));
-    const schema = await waitForSchema(lab, at(name), "a verdict", rested, VERDICT_MS);
+    const schema = await waitForResource(lab, at(name), "a verdict", rested, VERDICT_MS);
     if (schema.status.phase === "InSync") return;
   }
   throw new Error(`${name}: ${DECISIONS_MAX} decisions did not change the database`);
@@ -74,7 +74,7 @@ async function applied(name: string, round: number): Promise<void> {
 /** One column after the other, each by one plan, as long as managers are killed. */
 async function change(name: string): Promise<void> {
   for (let round = 1; kills < KILLS && round <= ROUNDS_MAX; round += 1) {
-    await declareSchema(lab, { ...at(name), files: declared(round), secret: `${name}-url`, execution: EXECUTION });
+    await declareResource(lab, { ...at(name), files: declared(round), secret: `${name}-url`, execution: EXECUTION });
     await applied(name, round);
     expect(await statementsOn(server, new RegExp(`\\bc${round}\\b`), name)).toHaveLength(1);
   }

@@ -3,7 +3,7 @@ import { type Database, startDatabase } from "../../lab/database.ts";
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { scaleOperator } from "../../lab/host-manager.ts";
 import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
-import { approvalObject, approve, conditionOf, declareSchema, onDatabase, waitForPhase } from "../../lab/subject.ts";
+import { approvalObject, approve, conditionOf, declareResource, onDatabase, waitForPhase } from "../../lab/subject.ts";
 
 /** Without the webhook nobody can approve and nothing new starts; once it is back everything goes on by itself. */
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await freshNamespace(lab, NAMESPACE);
   database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
   const files = { "orders.sql": "CREATE TABLE orders (id bigint PRIMARY KEY);" };
-  await declareSchema(lab, onDatabase(database, at.name, files));
+  await declareResource(lab, onDatabase(database, at.name, files));
   await waitForPhase(lab, at, "AwaitingApproval");
   await scaleOperator(lab, "webhook", 0);
 }, 300_000);
