@@ -9,7 +9,7 @@ export interface Phase {
 }
 
 const WAIT = "Nothing to do; kubectl ptah wait NAME returns when somebody has to act or nothing is left.";
-const WHY = "kubectl ptah schema NAME shows the reason and the next command.";
+const WHY = "kubectl ptah schema NAME, or kubectl ptah migration NAME, shows the reason and the next command.";
 
 const p = (phase: string, meaning: string, who: Actor = "nobody", next: string = WAIT): Phase => ({
   phase,

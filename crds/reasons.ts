@@ -403,6 +403,10 @@ const APPLY_REASONS = [
     "The read that should prove the last Apply reached another database than the Apply did.",
     "database administrator",
     "Point the Secret at the first database again, or end the wait with kubectl ptah settle NAME.",
+    {
+      who: "database administrator",
+      next: "Point the Secret at the first database again, or end the wait with kubectl ptah acknowledge NAME.",
+    },
   ),
   r(
     "RecordRestored",
