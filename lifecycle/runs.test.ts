@@ -148,6 +148,59 @@ describe("a directory of migrations", () => {
   });
 });
 
+describe("what never runs", () => {
+  test("is a plan whose stored versions are not those of its digest", () => {
+    const dir = directory([1, 2]);
+    const w = world(dir);
+    w.settle();
+    const plan = [...w.plans.values()][0];
+    const object = plan?.facts.object;
+    if (plan === undefined || object === null || object === undefined || !("migrations" in object.spec)) {
+      throw new Error("no plan");
+    }
+    const migrations = object.spec.migrations.map((step) => ({ ...step, checksum: "h1:another" }));
+    plan.facts = { ...plan.facts, object: { ...object, spec: { ...object.spec, migrations } } };
+    w.approve();
+    w.settle();
+    expect(w.rules()).toContain("14");
+    expect(dir.state.runs).toBe(0);
+    expect(w.status.phase).toBe("AwaitingApproval");
+    expect(w.status.plan?.name).not.toBe(plan.facts.name);
+  });
+
+  test("is an unsupported source or engine: refused by name, without a Job", () => {
+    const git = { git: { repository: "https://git.example/x", ref: "main" } };
+    const w = new TestWorld(tools, { ...RUN_SPEC, artifact: git }, () => ({}), "migration");
+    w.settle();
+    expect(w.condition("Blocked")).toBe("True UnsupportedSource");
+    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toContain("spec.artifact names git");
+    const oracle = { ...RUN_SPEC, target: { ...RUN_SPEC.target, engine: "Oracle" } };
+    const other = new TestWorld(tools, oracle, () => ({}), "migration");
+    other.settle();
+    expect(other.condition("Ready")).toBe("False UnsupportedEngine");
+    expect(w.jobs.size + other.jobs.size).toBe(0);
+  });
+
+  test("outlives its Lease: that lasts two minutes longer than the run may, and never longer than the API stores", () => {
+    for (const [deadline, lease] of [
+      [900, 1020],
+      [86_400, 86_460],
+    ] as const) {
+      const w = new TestWorld(
+        tools,
+        { ...RUN_SPEC, policy: ALWAYS, execution: { activeDeadlineSeconds: deadline } },
+        directory([1]).answer,
+        "migration",
+      );
+      w.stepTo(({ status }) => status.activeOperation?.dispatchNotAfter !== undefined);
+      const claim = w.status.activeOperation;
+      expect(claim?.leaseDurationSeconds).toBe(lease);
+      const endMs = Date.parse(claim?.executionNotAfter ?? "");
+      expect(endMs + 30_000).toBeLessThanOrEqual((w.lease?.acquiredAtMs ?? 0) + lease * 1000);
+    }
+  });
+});
+
 describe("a verdict over a history", () => {
   const record = (version: number, state: "applied" | "modified" | "dirty" | "pending" | "out-of-order") => ({
     version,
