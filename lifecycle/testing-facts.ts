@@ -1,9 +1,10 @@
 /** Facts and results the test world is made of. */
 import * as v from "valibot";
-import { sha256Digest } from "../crds/canonical.ts";
-import { Mirror } from "../crds/status/index.ts";
+import { canonicalJson, type Json, sha256Digest } from "../crds/canonical.ts";
+import { MigrationStatus, Mirror, SchemaStatus } from "../crds/status/index.ts";
 import type { OperationSpec, Work } from "../workload/operation.ts";
 import type { OperationResult } from "../workload/result.ts";
+import type { FamilyName, Status } from "./families/types.ts";
 import type { WriteLease } from "./move.ts";
 import type {
   Configuration,
@@ -57,6 +58,23 @@ export function marksOf(annotations: Readonly<Record<string, string>>): Marks {
       : { settledApply: { operationID: settled, by: by === undefined ? undefined : { username: by } } }),
     ...(asked === undefined ? {} : { readRequestedAt: asked }),
   };
+}
+
+/**
+ * A status as the API server would have it: undefined members are gone. Errors where its definition does not admit it, or
+ * would prune a member.
+ */
+export function storedStatus(family: FamilyName, status: Status): Status {
+  const stored = JSON.parse(JSON.stringify(status)) as Json;
+  const parsed = v.safeParse(family === "schema" ? SchemaStatus : MigrationStatus, stored);
+  if (!parsed.success)
+    throw new Error(
+      `no status: ${v.flatten(parsed.issues).nested ? JSON.stringify(v.flatten(parsed.issues).nested) : ""}`,
+    );
+  if (canonicalJson(parsed.output as Json) !== canonicalJson(stored)) {
+    throw new Error(`members would be pruned: ${canonicalJson(stored)}`);
+  }
+  return stored as unknown as Status;
 }
 
 export function sourceOf(content: string): SourceFacts {

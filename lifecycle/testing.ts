@@ -5,9 +5,9 @@
 
 import * as v from "valibot";
 import { sha256Digest } from "../crds/canonical.ts";
-import { PtahMigrationSpec } from "../crds/migrationspec.ts";
+import { PtahMigrationPlanSpec, PtahMigrationSpec } from "../crds/migrationspec.ts";
 import { chunkName } from "../crds/names.ts";
-import { PtahSchemaSpec } from "../crds/spec.ts";
+import { PtahSchemaPlanSpec, PtahSchemaSpec } from "../crds/spec.ts";
 import { templateDigest } from "../workload/digest.ts";
 import { buildTemplate } from "../workload/job.ts";
 import type { OperationSpec, Work } from "../workload/operation.ts";
@@ -26,6 +26,7 @@ import {
   marksOf,
   podOf,
   sourceOf,
+  storedStatus,
 } from "./testing-facts.ts";
 import type { Tools } from "./tools.ts";
 import type {
@@ -332,6 +333,7 @@ export class TestWorld {
   private performOnPlans(move: Move): void {
     switch (move.kind) {
       case "createPlan":
+        v.parse(this.family === "schema" ? PtahSchemaPlanSpec : PtahMigrationPlanSpec, move.spec);
         this.plans.set(move.name, {
           projections: [],
           facts: {
@@ -408,8 +410,7 @@ export class TestWorld {
 
   private write(status: Status): void {
     this.version += 1;
-    // Through JSON, as the API server would have it: undefined members are gone.
-    this.status = JSON.parse(JSON.stringify(status));
+    this.status = storedStatus(this.family, status);
   }
 
   createJob(spec: OperationSpec<Work>): void {
