@@ -206,6 +206,10 @@ export const EXECUTOR_REFUSALS: readonly (readonly [code: string, meaning: strin
   ["cluster_statement", "A statement concerns the whole cluster (roles, databases, tablespaces), not one database."],
   ["unmanaged_kind", "A statement makes a kind of object this version does not manage."],
   [
+    "system_object",
+    "A statement makes or changes what is the server's own or temporary (pg_catalog, information_schema, pg_temp); it is named.",
+  ],
+  [
     "credential_in_schema",
     "A password stands in the schema. Everybody who may read the schema could read it; set it by hand.",
   ],

@@ -23,11 +23,18 @@ const HARMLESS = new Set(
   ).split(" "),
 );
 
-/** Settings that change which role acts or how text is read; set_config() of anything else is only a setting. */
-const DANGEROUS_SETTING = /^(role|session_authorization|standard_conforming_strings|backslash_quote|client_encoding)$/i;
+/**
+ * Settings that change which role acts, how text is read or whether changed rows are counted; set_config() of anything else is
+ * only a setting.
+ */
+const DANGEROUS_SETTING =
+  /^(role|session_authorization|standard_conforming_strings|backslash_quote|client_encoding|track_counts)$/i;
 
-/** Reads one function call of a statement that runs: a function this reader does not know may do anything. */
-export function readCall(call: Tree, found: Findings): void {
+/**
+ * Reads one function call: of a statement that runs, a function this reader does not know may do anything. A stored body may
+ * call what it likes but for changing the session, which would outlast the call and reach the statements after it.
+ */
+export function readCall(call: Tree, found: Findings, runs: boolean): void {
   const parts = list(call, "funcname").map((part) => stringValue(part) ?? "");
   const name = parts.at(-1)?.toLowerCase() ?? "";
   const builtIn = parts.length === 1 || parts[0] === "pg_catalog";
@@ -35,7 +42,7 @@ export function readCall(call: Tree, found: Findings): void {
     const setting = child(child(list(call, "args")[0] ?? {}, "A_Const"), "sval")["sval"];
     if (typeof setting === "string" && !DANGEROUS_SETTING.test(setting)) return;
     found.unreadable("changes a session setting");
-  } else if (!builtIn || !HARMLESS.has(name)) {
+  } else if (runs && (!builtIn || !HARMLESS.has(name))) {
     found.unreadable("calls a function whose effects are not known");
   }
 }

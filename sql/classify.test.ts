@@ -184,6 +184,23 @@ describe("routine bodies", () => {
   test("a stored body that grants carries the privilege kind", () => {
     expect(classOf(plpgsql("grant select on t to x;")).privilegeChanges).toEqual(["Grant"]);
   });
+  test("a stored body that changes how the session reads, acts or counts is unreadable", () => {
+    const settings = ["standard_conforming_strings", "role", "track_counts", "client_encoding"];
+    const bodies = [
+      ...settings.map((name) => `perform set_config('${name}', 'off', false);`),
+      "perform pg_catalog.set_config('standard_' || 'conforming_strings', 'off', false);",
+      "set track_counts = off;",
+      "set standard_conforming_strings = off;",
+    ].map(plpgsql);
+    const heads = ["standard_conforming_strings", "track_counts"].map(
+      (name) => `CREATE FUNCTION f() RETURNS int LANGUAGE sql SET ${name} = off AS 'select 1'`,
+    );
+    for (const sql of [...bodies, ...heads]) expect(classOf(sql).destructive).toBe(true);
+    expect(classOf(plpgsql("perform set_config('app.tenant', a, true);")).severity).toBe("safe");
+    expect(classOf("CREATE FUNCTION f() RETURNS int LANGUAGE sql SET search_path = app AS 'select 1'").severity).toBe(
+      "safe",
+    );
+  });
   test("a DO block counts as what it does", () => {
     expect(classOf(block("create table t (a int);"))).toMatchObject({ severity: "safe", tables: ["t"] });
     expect(classOf(block("delete from s.t;"))).toMatchObject({

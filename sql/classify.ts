@@ -92,14 +92,18 @@ function readTree(tree: unknown, found: Findings, place: Place, callsAreRun: boo
     const rule = RULES[kind];
     if (rule !== undefined) rule(node, found, place);
     else if (/^[A-Z]\w*Stmt$/.test(kind)) found.unreadable("a statement of an unknown kind");
-    else if (kind === "FuncCall" && callsAreRun) readCall(node, found);
+    else if (kind === "FuncCall") readCall(node, found, callsAreRun);
   });
   if (!read) found.unreadable("a statement that is too large to read");
 }
 
 function readFunctionHead(node: Tree, found: Findings): void {
   if (node["replace"] === true) found.privilege("FunctionReplacement", "may replace a routine");
-  for (const option of list(node, "options")) securityDefiner(child(option, "DefElem"), found);
+  for (const option of list(node, "options")) {
+    securityDefiner(child(option, "DefElem"), found);
+    const setting = child(child(child(option, "DefElem"), "arg"), "VariableSetStmt");
+    RULES["VariableSetStmt"]?.(setting, found, { runs: false });
+  }
 }
 
 function readBody(parser: Parser, body: RoutineBody, found: Findings, place: Place, depth: number): void {

@@ -129,6 +129,7 @@ const setVariable: Rule = (tree, found) => {
   if (["standard_conforming_strings", "backslash_quote", "client_encoding"].includes(name)) {
     found.unreadable("changes how SQL text is read");
   }
+  if (name === "track_counts") found.unreadable("hides changed rows from the server's count");
 };
 
 const viewOptions: Rule = (tree, found) => {

@@ -109,6 +109,14 @@ async function invalidIndexes(session: Session): Promise<readonly string[]> {
   return rows.map((r) => displayName(String(r["schema"]), String(r["name"])));
 }
 
+/** Event triggers of the database act on every change of its schema, by the decision of whoever made them. */
+async function hasEventTriggers(session: Session): Promise<boolean> {
+  const [row] = await session.query(
+    "SELECT EXISTS (SELECT FROM pg_catalog.pg_event_trigger WHERE evtenabled <> 'D') AS found",
+  );
+  return row?.["found"] === true;
+}
+
 async function run(session: Session, plan: PlanDocument, input: ApplyInput, backendPid: number): Promise<ApplyResult> {
   const before = new Set(await invalidIndexes(session));
   let sent = false;
@@ -116,6 +124,7 @@ async function run(session: Session, plan: PlanDocument, input: ApplyInput, back
     mode: input.mode,
     lockTimeoutMs: input.lockTimeoutMs,
     backendPid,
+    keepRows: !plan.destructive && !(await hasEventTriggers(session)),
     beforeTransaction: () => {
       if (!sent) input.stop.check();
       sent = true;

@@ -9,6 +9,7 @@ import { openScratch, type Scratch } from "./scratch.ts";
 import { readServer, type ServerFacts } from "./server.ts";
 import { connect, type Session } from "./session.ts";
 import { readSource } from "./source.ts";
+import { markBefore, refuseSystemObjects } from "./system-objects.ts";
 import type { Target } from "./url.ts";
 import { readView, type View } from "./view.ts";
 
@@ -77,9 +78,11 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
     try {
       await scratch.ensureRoles(server.roles.map((r) => r.name));
       const database = await scratch.openDatabase();
+      const mark = await markBefore(database);
       await loadDesired(database, schema, scratch);
       input.stop.check();
       await database.query("RESET ROLE");
+      await refuseSystemObjects(database, mark);
       const desired = await readView(database, input.exclusion);
       const target = await readView(session, input.exclusion);
       input.stop.check();

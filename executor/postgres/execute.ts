@@ -14,6 +14,8 @@ export interface ExecuteOptions {
   readonly lockTimeoutMs: number;
   /** The backend that holds the lock: another one behind the same connection means a pooler, and nothing is sent. */
   readonly backendPid?: number;
+  /** Whether rows may be changed or deleted; where they may not, a transaction that did is rolled back. */
+  readonly keepRows?: boolean;
   /** Asked before each transaction; throws to stop between two of them. */
   readonly beforeTransaction?: () => void;
 }
@@ -114,15 +116,17 @@ async function runSegment(
     await samePid(session, options.backendPid);
     for (const statement of segment.statements) {
       sent = true;
-      await session.query(statement.sql);
+      await session.runOne(statement.sql);
+      if (session.reported("standard_conforming_strings") === "off") throw new Forbidden(TEXT_READ_OTHERWISE);
       at++;
     }
     at = segment.first + segment.statements.length - 1;
+    if (segment.inTransaction && options.keepRows === true) await rowsKept(session);
     if (segment.inTransaction) await session.query("COMMIT");
     else await session.query("RESET ALL");
     return undefined;
   } catch (error) {
-    const answered = sqlstateOf(error) !== undefined && !session.lost();
+    const answered = (sqlstateOf(error) !== undefined || error instanceof Forbidden) && !session.lost();
     const rolledBack = answered && segment.inTransaction && (await rollBack(session));
     return {
       position: at + 1,
@@ -132,6 +136,27 @@ async function runSegment(
       sent,
     };
   }
+}
+
+/** What the server did, and no plan that was approved may do. */
+class Forbidden extends Error {}
+
+const TEXT_READ_OTHERWISE =
+  "a function that it runs turned standard_conforming_strings off, which changes what the text after it means; take that out of the function";
+
+/**
+ * A default, a check or a generated column may call a function on every row that is there, and such a function may change other
+ * rows: no reading of the statement's text shows that, and the server counts it.
+ */
+async function rowsKept(session: Session): Promise<void> {
+  const [row] = await session.query(
+    "SELECT coalesce(sum(n_tup_upd + n_tup_del), 0)::text AS changed FROM pg_catalog.pg_stat_xact_user_tables",
+  );
+  const changed = String(row?.["changed"] ?? "0");
+  if (changed === "0") return;
+  throw new Forbidden(
+    `a function or trigger that runs with the plan changed or deleted ${changed} rows, which the plan does not say; do that by a written migration`,
+  );
 }
 
 /** A connection that answers from another backend than the one holding the lock is shared with others. */

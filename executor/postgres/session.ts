@@ -12,6 +12,10 @@ export interface Session {
   /** Set once the server or the network ended the connection; nothing more can be sent. */
   readonly lost: () => boolean;
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Sends one statement whose text is not ours: of a text that holds more than one, the server runs none. */
+  runOne(sql: string): Promise<void>;
+  /** What the server last said about a setting that it reports by itself; undefined for one it does not. */
+  reported(setting: string): string | undefined;
   /** Closes the connection; bounded, never throws. */
   end(): Promise<void>;
 }
@@ -22,6 +26,16 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** For the sentence of a failure: which database this is ("the target", "the scratch server"). */
   readonly role: string;
+}
+
+/** The driver's connection hands on what the server reports about its settings; its types leave that out. */
+interface Reporting {
+  readonly connection: {
+    on(
+      event: "parameterStatus",
+      listener: (status: { readonly parameterName: string; readonly parameterValue: string }) => void,
+    ): void;
+  };
 }
 
 /** Opens one session. @throws Failure `connection_failed` with the reason, never with the URL or the password. */
@@ -59,6 +73,10 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
   client.on("end", () => {
     lost = true;
   });
+  const reported = new Map<string, string>();
+  (client as unknown as Reporting).connection.on("parameterStatus", (status) => {
+    reported.set(status.parameterName, status.parameterValue);
+  });
   await client.connect();
   const cancel = (): void => {
     void cancelStatement(target, ssl, (client as unknown as { processID: number }).processID);
@@ -72,6 +90,11 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
       const result = await client.query(sql, values === undefined ? undefined : [...values]);
       return (Array.isArray(result) ? result.at(-1) : result).rows as Row[];
     },
+    runOne: async (sql) => {
+      // The extended protocol: the server parses the text as exactly one statement.
+      await client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig);
+    },
+    reported: (setting) => reported.get(setting),
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
       if (lost) return;
@@ -135,10 +158,20 @@ export function sqlstateOf(error: unknown): string | undefined {
 /** Server messages of these classes name objects and syntax, never rows: they may be repeated to a person. */
 const NAMING_CLASSES: readonly string[] = ["0A", "28", "2B", "2F", "3D", "3F", "42", "53", "54", "55", "57", "58"];
 
+/** Where a body was only checked, its text names what the schema's author wrote. */
+const CHECKED_BODY = /^(?:compilation of PL\/pgSQL function|SQL function "[^\n]*"(?: during [a-z]+)?$)/;
+
+/** A function that ran may say anything under any state: what it read, or text it was handed. */
+function saidByRunningCode(error: unknown): boolean {
+  const { where } = error as { readonly where?: unknown };
+  return typeof where === "string" && !CHECKED_BODY.test(where);
+}
+
 /** A sentence about a server error without row data: the server's own where its class only names objects, else its class. */
 export function describeServerError(error: unknown): string {
   const state = sqlstateOf(error);
   if (state === undefined) return messageOf(error).split("\n")[0] ?? "";
+  if (saidByRunningCode(error)) return `an error inside a function that the statement runs (SQLSTATE ${state})`;
   const text = NAMING_CLASSES.includes(state.slice(0, 2))
     ? (messageOf(error).split("\n")[0] ?? "")
     : (CLASS_NAMES[state.slice(0, 2)] ?? "server error");

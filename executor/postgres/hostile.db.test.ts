@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { database, runSql, type TestServer, testServer } from "../cases/test-server.ts";
+import { Refused } from "../contract.ts";
+import { type ApplyResult, applyPlan, loadPlan } from "./apply.ts";
+import { parseExclusion } from "./exclude.ts";
+import { planSchema } from "./plan.ts";
+import { parseTarget } from "./url.ts";
+
+let server: TestServer;
+let work: string;
+
+beforeAll(async () => {
+  server = await testServer();
+  work = mkdtempSync(join(tmpdir(), "ptah-hostile-"));
+});
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+const timing = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, expectedMajor: undefined };
+const stop = {
+  signal: new AbortController().signal,
+  check: () => undefined,
+  exitCode: (code: number) => code,
+  dispose: () => undefined,
+};
+
+interface Planned {
+  readonly url: string;
+  readonly file: string;
+}
+
+async function plan(name: string, before: string, after: string): Promise<Planned & { readonly destructive: boolean }> {
+  const url = await database(server, name, before);
+  const home = join(work, name);
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "schema.sql"), after);
+  const file = join(work, `${name}.plan.json`);
+  const result = await planSchema({
+    ...timing,
+    stop,
+    target: parseTarget(url, "target"),
+    dev: parseTarget(server.url("postgres"), "scratch"),
+    schemaFile: home,
+    exclusion: parseExclusion([]),
+    protectedTables: [],
+    mode: "file",
+    output: file,
+    dumpBinary: undefined,
+  });
+  return { url, file, destructive: result.plan?.destructive ?? false };
+}
+
+const apply = ({ url, file }: Planned): Promise<ApplyResult> =>
+  applyPlan(loadPlan(file).plan, {
+    ...timing,
+    stop,
+    target: parseTarget(url, "target"),
+    planFile: file,
+    dryRun: false,
+    mode: "file",
+  });
+
+async function refusal(name: string, sql: string): Promise<Refused> {
+  try {
+    await plan(name, "SELECT 1", sql);
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+const VICTIM = "CREATE TABLE victim (id int PRIMARY KEY);";
+const OTHER = "CREATE TABLE other (id int";
+const BEFORE = `${VICTIM} ${OTHER}); INSERT INTO victim VALUES (1); INSERT INTO other VALUES (1)`;
+const body = (parameters: string, returns: string, statement: string, value: string): string =>
+  `CREATE FUNCTION evil(${parameters}) RETURNS ${returns} LANGUAGE plpgsql AS $$ BEGIN ${statement}; RETURN ${value}; END $$;`;
+const DELETES = "DELETE FROM victim";
+const INNER = body("", "int", DELETES, "1");
+
+describe("a function that a plan runs on the rows that are there", () => {
+  const ways: readonly [string, string][] = [
+    ["a new column's default", `${VICTIM} ${OTHER}, g int NOT NULL DEFAULT evil()); ${INNER}`],
+    ["a check", `${VICTIM} ${OTHER}, CHECK (evil(id) > 0)); ${body("i int", "int", DELETES, "1")}`],
+    [
+      "a domain's check",
+      `${VICTIM} ${body("i int", "bool", DELETES, "true")} CREATE DOMAIN d AS int CHECK (evil(value)); ${OTHER}, g d);`,
+    ],
+    [
+      "an index, under a false promise to be immutable",
+      `${VICTIM} ${INNER} CREATE FUNCTION liar(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$; ${OTHER}); CREATE INDEX ON other (liar(id));`,
+    ],
+    [
+      "a generated column",
+      `${VICTIM} ${INNER} CREATE FUNCTION liar(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$; ${OTHER}, g int GENERATED ALWAYS AS (liar(id)) STORED);`,
+    ],
+    ["a materialized view", `${VICTIM} ${OTHER}); ${INNER} CREATE MATERIALIZED VIEW m AS SELECT evil();`],
+  ];
+  for (const [at, [way, after]] of ways.entries()) {
+    test(`does not delete what the plan keeps: ${way}`, async () => {
+      const planned = await plan(`rows_${at}`, BEFORE, after);
+      const result = planned.destructive ? undefined : await apply(planned);
+      expect(result?.outcome ?? "failed").toBe("failed");
+      expect(result?.error ?? "everything was rolled back").toContain("everything was rolled back");
+      expect(await runSql(planned.url, "TABLE victim")).toEqual([{ id: 1 }]);
+    });
+  }
+
+  test("may insert, and may change rows where an event trigger of the database does", async () => {
+    const inserts = body("", "int", "INSERT INTO victim VALUES (2)", "1");
+    const one = await plan("rows_insert", BEFORE, `${VICTIM} ${inserts} ${OTHER}, g int DEFAULT evil());`);
+    expect((await apply(one)).outcome).toBe("applied");
+    const audit = `CREATE TABLE audit (n int); INSERT INTO audit VALUES (0);
+      CREATE FUNCTION count_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE audit SET n = n + 1; END $$;
+      CREATE EVENT TRIGGER counts ON ddl_command_end EXECUTE FUNCTION count_ddl();`;
+    const declared = audit.replace("INSERT INTO audit VALUES (0);", "");
+    const two = await plan("rows_audit", audit, `${declared} CREATE TABLE added (a int);`);
+    expect((await apply(two)).outcome).toBe("applied");
+  });
+
+  test("cannot make text be read as more than one statement", async () => {
+    const setting = "SET x.y = 'a'; PERFORM pg_catalog.set_config('standard_' || 'conforming_strings', 'off', false)";
+    const after = `${VICTIM} ${body("", "int", setting, "1")} ${OTHER}, g int NOT NULL DEFAULT evil());
+      COMMENT ON COLUMN other.g IS '\\''; DROP TABLE victim; --';`;
+    const planned = await plan("text_read", BEFORE, after);
+    // The body is readable enough to be held for destructive; a plan that says so is applied only where somebody decided that.
+    expect(planned.destructive).toBe(true);
+    const result = await apply(planned);
+    expect(result).toMatchObject({ outcome: "failed" });
+    expect(result.error).toContain("standard_conforming_strings");
+    expect(await runSql(planned.url, "TABLE victim")).toEqual([{ id: 1 }]);
+  });
+});
+
+describe("what the server's own schemas hold", () => {
+  const declarations: readonly [string, string][] = [
+    ["a function in pg_catalog", "CREATE FUNCTION pg_catalog.mine() RETURNS int LANGUAGE sql AS 'SELECT 1';"],
+    ["a view in information_schema", "CREATE VIEW information_schema.mine AS SELECT 1 AS a;"],
+    ["a temporary function", "CREATE FUNCTION pg_temp.mine() RETURNS int LANGUAGE sql AS 'SELECT 1';"],
+    ["a right on a server's function", "REVOKE EXECUTE ON FUNCTION pg_sleep(double precision) FROM public;"],
+    ["a right on a server's table", "GRANT SELECT ON pg_catalog.pg_authid TO public;"],
+    ["a right on a server's schema", "GRANT CREATE ON SCHEMA information_schema TO public;"],
+    ["a changed server's function", "ALTER FUNCTION now() COST 500;"],
+    ["a comment on a server's function", "COMMENT ON FUNCTION now() IS 'mine';"],
+  ];
+  for (const [at, [what, sql]] of declarations.entries()) {
+    test(`is not declared, and not ignored: ${what}`, async () => {
+      expect((await refusal(`system_${at}`, sql)).refusal.code).toBe("system_object");
+    });
+  }
+
+  test("may be an extension's, and the public schema is everybody's", async () => {
+    const sql = `CREATE EXTENSION pg_trgm SCHEMA pg_catalog; COMMENT ON SCHEMA public IS 'mine'; GRANT ALL ON SCHEMA public TO public;
+      COMMENT ON EXTENSION plpgsql IS 'mine'; CREATE TABLE a (id int);`;
+    const planned = await plan("system_none", "SELECT 1", sql).catch(
+      (error: unknown) => (error as Refused).refusal.code,
+    );
+    expect(planned).not.toBe("system_object");
+  });
+});
+
+describe("what a function that runs says", () => {
+  const saying = (code: string): string => `CREATE FUNCTION evil() RETURNS int LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION USING errcode = '${code}', message = 'row of alice: hunter2'; END $$;
+    CREATE TABLE p (a int) PARTITION BY RANGE (a); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (evil()) TO (10);`;
+  for (const code of ["42P01", "42501", "0A000", "55000", "P0001"]) {
+    test(`is not repeated under SQLSTATE ${code}`, async () => {
+      const refused = await refusal(`said_${code.toLowerCase()}`, saying(code));
+      expect(refused.message).not.toContain("alice");
+      expect(refused.refusal).toMatchObject({ code: "invalid_schema", sqlstate: code });
+    });
+  }
+
+  test("what a body lacks is still named while it is only checked", async () => {
+    const sql = "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT id FROM no_such_table';";
+    expect((await refusal("said_nothing", sql)).message).toContain("no_such_table");
+    const plpgsql = "CREATE FUNCTION f() RETURNS no_such_type LANGUAGE plpgsql AS 'BEGIN END';";
+    expect((await refusal("said_type", plpgsql)).message).toContain("no_such_type");
+  });
+});
