@@ -89,7 +89,8 @@ export class Metrics {
     this.#synced.set(synced ? 1 : 0);
     // While the view is not whole the counts are absent: a wrong zero would silence an alert.
     if (synced) for (const family of caches.families) this.#rebuild(family, clock.wallMs());
-    else for (const gauge of Object.values(this.#gauges)) gauge.remove();
+    // A gauge with labels has no series after its reset; this one has none to begin with, and would say 0.
+    else this.#gauges.planBytes.remove();
     return await this.registry.metrics();
   }
 

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { annotation } from "../../crds/names.ts";
-import { type KubectlTarget, kubectl, tryKubectl } from "../cluster/kubectl.ts";
+import { annotation, label, MIGRATION_FINALIZER } from "../../crds/names.ts";
+import { applyObjects, type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../cluster/kubectl.ts";
 import { openCluster } from "../cluster/open.ts";
 import { createProgress } from "../cluster/progress.ts";
 import { waitFor } from "../cluster/wait.ts";
 import { IMAGE, schema } from "./manager-shell.ts";
+import { migrationFiles, migrationObject } from "./standing-migration-plan.ts";
 
 /** The manager as a process, on an API server alone: start, readiness, metrics, stop, and what it refuses to act on. */
 
@@ -26,12 +27,18 @@ beforeAll(async () => {
   await waitFor("PtahSchema is served", () => kubectl(target, ["get", "ptahs", "-n", NAMESPACE]), {
     timeoutMs: 20_000,
   });
-  await tryKubectl(target, ["delete", "ptahs", "--all", "-n", NAMESPACE]);
+  await tryKubectl(target, ["create", "serviceaccount", "default", "-n", NAMESPACE]);
+  await cleanUp();
 }, START_MS);
 
-afterAll(async () => {
-  await tryKubectl(target, ["delete", "ptahs", "--all", "-n", NAMESPACE, "--wait=false"]);
-});
+const here = (...args: readonly string[]): string[] => [...args, "-n", NAMESPACE];
+
+async function cleanUp(): Promise<void> {
+  await tryKubectl(target, here("patch", "ptahm/ledger", "--type=merge", "-p", '{"metadata":{"finalizers":null}}'));
+  await tryKubectl(target, here("delete", "ptahs,ptahm,jobs,configmaps", "--all", "--cascade=background"));
+}
+
+afterAll(cleanUp);
 
 interface Started {
   readonly child: ChildProcess;
@@ -91,6 +98,7 @@ test(
       { timeoutMs: 10_000 },
     );
     expect(page).toContain('ptah_operator_unresolved_attempts{family="schema"} 0');
+    expect(page).toContain('ptah_operator_unresolved_attempts{family="migration"} 0');
     child.kill("SIGTERM");
     const stopped = performance.now();
     expect(await ended).toBe(0);
@@ -100,11 +108,72 @@ test(
   START_MS,
 );
 
+interface Read {
+  readonly metadata: { readonly finalizers?: readonly string[] };
+  readonly status?: {
+    readonly phase?: string;
+    readonly activeOperation?: { readonly jobName: string; readonly jobUID?: string };
+    readonly artifact?: { readonly fileCount: number };
+    readonly conditions?: readonly { readonly type: string; readonly reason: string }[];
+  };
+}
+
 test(
-  "what a newer version stored keeps it from acting at all, and is named",
+  "a migration is taken to the reading of its history, and holds its realm against the other family",
+  async () => {
+    const realm = { engine: "PostgreSQL", coordinationKey: "ledger", urlFrom: { name: "db", key: "url" } };
+    const neighbour = { name: "ledger", namespace: NAMESPACE };
+    await applyObjects(target, [migrationFiles(NAMESPACE), migrationObject(NAMESPACE, "ledger", { target: realm })]);
+    const metrics = nextPort++;
+    const { child, ended } = start(nextPort++, metrics);
+    try {
+      const { status, metadata } = await waitFor(
+        "the Job of the reading is confirmed",
+        async () => {
+          const read = await kubectlJson<Read>(target, here("get", "ptahm", "ledger"));
+          return read.status?.activeOperation?.jobUID === undefined ? undefined : read;
+        },
+        { timeoutMs: 30_000 },
+      );
+      expect(metadata.finalizers).toEqual([MIGRATION_FINALIZER]);
+      expect(status).toMatchObject({ phase: "Reading", artifact: { fileCount: 1 } });
+      const job = await kubectlJson<{ metadata: { labels: object } }>(
+        target,
+        here("get", "job", status?.activeOperation?.jobName ?? ""),
+      );
+      expect(job.metadata.labels).toMatchObject({ [label.migration]: "ledger", [label.operation]: "history" });
+      const page = (await answers(`http://127.0.0.1:${metrics}/metrics`)) ?? "";
+      expect(page).toContain('ptah_operator_active_operations{family="migration",operation="history"} 1');
+      expect(page).toContain('ptah_operator_resources{family="migration",phase="Reading"} 1');
+
+      await applyObjects(target, [{ ...schema, metadata: neighbour, spec: { ...schema.spec, target: realm } }]);
+      await waitFor(
+        "the schema of the same realm and name is refused",
+        async () => {
+          const read = await kubectlJson<Read>(target, here("get", "ptahs", "ledger"));
+          return read.status?.conditions?.some(({ reason }) => reason === "RealmConflict");
+        },
+        { timeoutMs: 30_000 },
+      );
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await ended).toBe(0);
+  },
+  START_MS,
+);
+
+test(
+  "what a newer version stored keeps it from acting at all, and is named, whatever its family",
   async () => {
     const metadata = { name: "newer", namespace: NAMESPACE, annotations: { [annotation.unsettledApply]: NEWER } };
-    await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify({ ...schema, metadata }) });
+    const objects = [
+      { ...schema, metadata },
+      { ...migrationObject(NAMESPACE, "newer"), metadata },
+    ];
+    await kubectl(target, ["create", "-f", "-"], {
+      input: JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+    });
     const before = await kubectl(target, [
       "get",
       "ptahs",
@@ -116,7 +185,8 @@ test(
     ]);
     const { lines, ended } = start(nextPort++, nextPort++);
     expect(await ended).toBe(3);
-    expect(lines.some((line) => line.includes(`PtahSchema/${NAMESPACE}/newer`))).toBe(true);
+    const named = lines.find((line) => line.includes("newer version"));
+    for (const kind of ["PtahSchema", "PtahMigration"]) expect(named).toContain(`${kind}/${NAMESPACE}/newer`);
     const after = await kubectl(target, [
       "get",
       "ptahs",
