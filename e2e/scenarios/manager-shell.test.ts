@@ -1,63 +1,39 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseAllDocuments } from "yaml";
 import { sha256Digest } from "../../crds/canonical.ts";
-import { FINALIZER, leaseName, RECORDED_GATE } from "../../crds/names.ts";
-import { connect } from "../../kube/index.ts";
-import { Caches } from "../../manager/caches.ts";
-import { STATE_VERSION } from "../../manager/contract.ts";
-import { Memories } from "../../manager/memory.ts";
-import { type Effect, perform } from "../../manager/perform/perform.ts";
+import { FINALIZER, leaseName, MIGRATION_FINALIZER, RECORDED_GATE } from "../../crds/names.ts";
+import type { Effect } from "../../manager/perform/perform.ts";
 import { realWorld } from "../../manager/ports.ts";
-import { Results } from "../../manager/results.ts";
-import { Reader, type Reading } from "../../manager/view/reader.ts";
+import type { Reader, Reading } from "../../manager/view/reader.ts";
 import { templateDigest } from "../../workload/digest.ts";
-import { DEFAULT_ADMISSION_FLAGS } from "../../workload/envelope.ts";
 import { buildTemplate } from "../../workload/job.ts";
 import { samples } from "../../workload/testing/samples.ts";
 import { type KubectlTarget, kubectl, kubectlJson, tryKubectl } from "../cluster/kubectl.ts";
 import { openCluster } from "../cluster/open.ts";
 import { createProgress } from "../cluster/progress.ts";
 import { waitFor } from "../cluster/wait.ts";
-import { configuration, digest, files, IMAGE, NAMESPACE, planSpec, schema } from "./manager-shell.ts";
+import { digest, files, IMAGE, NAMESPACE, planSpec, schema, sequenceSpec } from "./manager-shell.ts";
+import { applyRoles, openShell, type Shell } from "./shell-under-roles.ts";
+import { migrationFiles, migrationObject } from "./standing-migration-plan.ts";
 
 /**
  * The manager's readings and effects against a real API server, as the ServiceAccount and under the roles that the
  * manifests give it. No decision takes part: each effect is asked for as a decision would.
  */
 
-const BASE = join(import.meta.dir, "../../manifests/base");
 const KEY = `PtahSchema/${NAMESPACE}/storefront`;
 const START_MS = 60_000;
-const KINDS = new Set([
-  "CustomResourceDefinition",
-  "Namespace",
-  "ServiceAccount",
-  "ClusterRole",
-  "ClusterRoleBinding",
-  "Role",
-  "RoleBinding",
-]);
 let target: KubectlTarget;
-let reader: Reader;
-let act: (reading: Reading, move: Effect) => Promise<string>;
-let caches: Caches;
-let directory: string;
-const memories = new Memories();
-const stopper = new AbortController();
+let reader: Shell["reader"];
+let act: Shell["act"];
+let memories: Shell["memories"];
+let shell: Shell;
 const world = realWorld();
 
 beforeAll(async () => {
   const cluster = await openCluster({ progress: createProgress(), apiOnly: true });
   await cluster.up({ apiOnly: true });
   target = { kubectl: cluster.kubectl, kubeconfig: cluster.kubeconfig };
-  const rendered = parseAllDocuments(await kubectl(target, ["kustomize", BASE])).map(
-    (d) => d.toJS() as { kind: string },
-  );
-  const items = rendered.filter((manifest) => KINDS.has(manifest.kind));
-  await kubectl(target, ["apply", "-f", "-"], { input: JSON.stringify({ apiVersion: "v1", kind: "List", items }) });
+  await applyRoles(target);
   await tryKubectl(target, ["create", "namespace", NAMESPACE]);
   await tryKubectl(target, ["create", "serviceaccount", "default", "-n", NAMESPACE]);
   await waitFor("PtahSchema is served", () => kubectl(target, ["get", "ptahs", "-n", NAMESPACE]), {
@@ -65,56 +41,20 @@ beforeAll(async () => {
   });
   await cleanUp();
   await kubectl(target, ["create", "-f", "-"], {
-    input: JSON.stringify({ apiVersion: "v1", kind: "List", items: [files, schema] }),
+    input: JSON.stringify({
+      apiVersion: "v1",
+      kind: "List",
+      items: [files, schema, migrationFiles(NAMESPACE), migrationObject(NAMESPACE, "ledger")],
+    }),
   });
 
-  const token = (await kubectl(target, ["create", "token", "ptah-operator-manager", "-n", "ptah-system"])).trim();
-  directory = mkdtempSync(join(tmpdir(), "ptah-manager-"));
-  const kubeconfig = join(directory, "kubeconfig");
-  const admin = await kubectlJson<{ clusters: { cluster: object }[] }>(target, ["config", "view", "--raw"]);
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      "current-context": "m",
-      clusters: [{ name: "c", cluster: admin.clusters[0]?.cluster }],
-      users: [{ name: "u", user: { token } }],
-      contexts: [{ name: "m", context: { cluster: "c", user: "u", namespace: "ptah-system" } }],
-    }),
-  );
-  const { client } = await connect({ kubeconfig }, {}, "ptah-operator/test");
-  caches = new Caches({
-    namespace: undefined,
-    stateVersion: STATE_VERSION,
-    wake: () => undefined,
-    onError: (kind, error) => process.stderr.write(`${kind}: ${error.code} ${error.message}\n`),
-    onUnreadable: (kind, key, message) => process.stderr.write(`${kind} ${key}: ${message}\n`),
-  });
-  caches.run(client, stopper.signal, world).catch(() => undefined);
-  await Promise.all(caches.all.map(({ store }) => store.ready));
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  reader = new Reader({
-    client,
-    caches,
-    memories,
-    results: new Results(
-      client,
-      () => undefined,
-      () => world.wallMs(),
-      async () => undefined,
-    ),
-    clock: world,
-    configuration,
-    admission: DEFAULT_ADMISSION_FLAGS,
-    coordinationNamespace: "ptah-system",
-    fresh: () => world.fresh(),
-  });
-  act = (reading, move) =>
-    perform({ client, caches, memories, clock: world, log, coordinationNamespace: "ptah-system" }, reading, move);
+  shell = await openShell(target);
+  ({ reader, memories, act } = shell);
 }, START_MS);
 
 async function cleanUp(): Promise<void> {
   const ours = [
-    "ptahs,ptahplan,ptahchunk,configmaps,pods,jobs",
+    "ptahs,ptahplan,ptahchunk,ptahm,ptahmplan,ptahmack,configmaps,pods,jobs",
     "--all",
     "-n",
     NAMESPACE,
@@ -131,23 +71,24 @@ async function cleanUp(): Promise<void> {
     "-p",
     '{"metadata":{"finalizers":null}}',
   ]);
+  const freed = '{"metadata":{"finalizers":null}}';
+  await tryKubectl(target, ["patch", "ptahm", "ledger", "-n", NAMESPACE, "--type=merge", "-p", freed]);
   await tryKubectl(target, ["delete", ...ours, "--grace-period=0", "--force"]);
 }
 
 afterAll(async () => {
-  stopper.abort();
+  shell?.stop();
   await cleanUp();
-  rmSync(directory, { recursive: true, force: true });
 });
 
-async function begin(fresh = true): Promise<Reading> {
-  const reading = await reader.begin(KEY, fresh);
+async function begin(fresh = true, key = KEY): Promise<Reading> {
+  const reading = await reader.begin(key, fresh);
   if ("nothing" in reading) throw new Error(reading.nothing);
   return reading;
 }
 
-async function look(what: Parameters<Reader["look"]>[1]): Promise<Reading> {
-  const reading = await reader.look(await begin(), what);
+async function look(what: Parameters<Reader["look"]>[1], key = KEY): Promise<Reading> {
+  const reading = await reader.look(await begin(true, key), what);
   if ("nothing" in reading) throw new Error(reading.nothing);
   return reading;
 }
@@ -461,5 +402,75 @@ describe("effects on other objects", () => {
     expect(await act(reading, { ...open, podUID: "another" })).toBe("again");
     expect(await act(reading, open)).toBe("done");
     expect((await look([piece])).view.pods?.value.pods[0]?.gated).toBe(false);
+  });
+});
+
+describe("the other family", () => {
+  const LEDGER = `PtahMigration/${NAMESPACE}/ledger`;
+
+  test("has its own finalizer and source", async () => {
+    const reading = await begin(true, LEDGER);
+    expect(reading.view).toMatchObject({
+      family: "migration",
+      source: { value: { state: "resolved", fileCount: 1 } },
+      acknowledgments: { value: [] },
+    });
+    const status = { phase: "Reading", observedGeneration: 1 } as const;
+    expect(await act(reading, { ...on(reading), kind: "claim", finalizer: true, status })).toBe("done");
+    const stored = await kubectlJson<{ metadata: { finalizers: string[] } }>(target, [
+      ...["get", "ptahm", "ledger", "-n", NAMESPACE],
+    ]);
+    expect(stored.metadata.finalizers).toEqual([MIGRATION_FINALIZER]);
+  });
+
+  test("a plan without chunks is published as one object, and Ready once it was read back", async () => {
+    const name = `ptah-mplan-${"5".repeat(24)}`;
+    const reading = await begin(true, LEDGER);
+    const spec = sequenceSpec(reading.view.resource.value.uid);
+    expect(await act(reading, { kind: "createPlan", rule: "6", name, spec })).toBe("done");
+    expect(await act(reading, { kind: "createPlan", rule: "6", name, spec })).toBe("again");
+    const plan = (await look([{ piece: "plan", name }], LEDGER)).view.plan?.value;
+    expect(plan).toMatchObject({ chunks: [], object: { ownedByUs: true, ready: false } });
+    const { uid = "", resourceVersion = "" } = plan?.object ?? {};
+    const ready: Effect = { kind: "markPlanReady", rule: "6", name, uid, resourceVersion, chunks: [] };
+    expect(await act(reading, ready)).toBe("done");
+    expect(await act(reading, ready)).toBe("again");
+    const after = await look([{ piece: "plan", name }, { piece: "plans" }], LEDGER);
+    expect(after.view.plan?.value.object?.ready).toBe(true);
+    const [owned] = after.view.plans?.value ?? [];
+    const remove = {
+      kind: "deletePlan",
+      rule: "11",
+      name,
+      uid,
+      resourceVersion: owned?.resourceVersion ?? "",
+    } as const;
+    expect(await act(after, remove)).toBe("done");
+  });
+
+  test("an acknowledgment is read, and told what it has become on the version that was read", async () => {
+    const reading = await begin(true, LEDGER);
+    const spec = {
+      migrationRef: { name: "ledger", uid: reading.view.resource.value.uid },
+      operationID: digest("b"),
+      acknowledgedBy: { username: "ann" },
+      acknowledgedAt: "2026-01-01T00:00:00Z",
+      mutationRequestUID: "r",
+    };
+    const word = {
+      apiVersion: "operator.ptah.run/v1alpha1",
+      kind: "PtahMigrationRunAcknowledgment",
+      metadata: { name: "word", namespace: NAMESPACE },
+      spec,
+    };
+    await kubectl(target, ["create", "-f", "-"], { input: JSON.stringify(word) });
+    const [read] = (await look([{ piece: "acknowledgments" }], LEDGER)).view.acknowledgments?.value ?? [];
+    expect(read).toMatchObject({ name: "word", operationID: digest("b"), stamped: true, by: { username: "ann" } });
+    const { uid = "", resourceVersion = "" } = read ?? {};
+    const status = { observedGeneration: 1 };
+    const mark: Effect = { kind: "markAcknowledgment", rule: "11", name: "word", uid, resourceVersion, status };
+    expect(await act(reading, mark)).toBe("done");
+    expect(await act(reading, mark)).toBe("again");
+    expect((await begin(false, LEDGER)).view.acknowledgments?.value).toMatchObject([{ status }]);
   });
 });

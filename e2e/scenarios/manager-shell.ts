@@ -1,5 +1,6 @@
 /** What the test of the manager's shell works on. */
 import { sha256Digest } from "../../crds/canonical.ts";
+import type { PtahMigrationPlanSpec } from "../../crds/migrationspec.ts";
 import type { PtahSchemaPlanSpec } from "../../crds/spec.ts";
 import type { Configuration } from "../../lifecycle/view.ts";
 import { STATE_VERSION } from "../../manager/contract.ts";
@@ -35,6 +36,8 @@ export const files = {
   data: { "a.sql": "create table a (id bigint);\n" },
 };
 
+const FILE = Buffer.from("");
+
 export function planSpec(name: string, bytes: Uint8Array, uid: string): PtahSchemaPlanSpec {
   return {
     contractVersion: 2,
@@ -62,5 +65,19 @@ export function planSpec(name: string, bytes: Uint8Array, uid: string): PtahSche
     dialect: "PostgreSQL",
     size: bytes.byteLength,
     chunks: [{ name: `${name}-000`, index: 0, digest: sha256Digest(bytes), size: bytes.byteLength }],
+  };
+}
+
+export function sequenceSpec(uid: string): PtahMigrationPlanSpec {
+  const { schemaRef: _ref, serverMajor: _major, actualStateFingerprint: _actual, ...bound } = planSpec("", FILE, uid);
+  const { desiredStateFingerprint: _desired, destructive: _judged, dialect: _dialect, size: _size, ...rest } = bound;
+  const { statementCount: _count, chunks: _chunks, ...bindings } = rest;
+  return {
+    ...bindings,
+    migrationRef: { name: "ledger", uid },
+    historyFingerprint: digest("8"),
+    currentVersion: 0,
+    stepCount: 1,
+    migrations: [{ version: 1, checksum: "h1:accounts" }],
   };
 }
