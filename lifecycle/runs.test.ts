@@ -216,6 +216,10 @@ describe("a verdict over a history", () => {
     ["HistoryModified", { migrations: [record(1, "modified"), record(2, "out-of-order")] }],
     ["HistoryOutOfOrder", { migrations: [record(1, "out-of-order"), record(2, "applied")], currentVersion: 2 }],
     ["HistoryAhead", { migrations: [record(1, "applied"), record(2, "applied")], currentVersion: 9 }],
+    [
+      "HistoryAhead",
+      { migrations: [record(1, "applied"), record(3, "applied")], unknownVersions: [2], currentVersion: 3 },
+    ],
   ] as const)("is %s and blocks, without a plan", (reason, odd) => {
     const dir = directory([1, 2]);
     dir.state.odd = odd as never;

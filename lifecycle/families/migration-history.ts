@@ -30,6 +30,13 @@ const versionsIn = (history: ReadHistory, state: MigrationRecord["state"]): numb
 export const sourceVersion = (history: ReadHistory): number =>
   history.migrations.reduce((highest, { version }) => Math.max(highest, version), 0);
 
+/** Recorded versions that the source lacks: not only above its end, a version taken out of its middle is one as well. */
+function aheadOf(history: ReadHistory): readonly number[] {
+  const { unknownVersions, currentVersion } = history;
+  if (unknownVersions !== undefined) return unknownVersions;
+  return currentVersion > sourceVersion(history) ? [currentVersion] : [];
+}
+
 const NAMED_IN_SENTENCE = 5;
 
 function named(versions: readonly number[]): string {
@@ -52,9 +59,12 @@ export function verdictOf(history: ReadHistory): HistoryVerdict {
       `The source holds ${named(late)} below version ${history.currentVersion}, which is applied.`,
     );
   }
-  const last = sourceVersion(history);
-  if (history.currentVersion > last) {
-    return refused("HistoryAhead", `The database is at version ${history.currentVersion}; the source ends at ${last}.`);
+  const ahead = aheadOf(history);
+  if (ahead.length > 0) {
+    return refused(
+      "HistoryAhead",
+      `The database records ${named(ahead)}, which the source does not hold; it ends at ${sourceVersion(history)}.`,
+    );
   }
   return history.pendingMigrations.length === 0 ? { kind: "Matched" } : sequence(history);
 }
@@ -106,6 +116,7 @@ export function historyStatus(
   const dirty = dirtyRevision !== undefined || versionsIn(history, "dirty").length > 0;
   const modified = versionsIn(history, "modified").slice(0, NAMED_VERSIONS_MAX);
   const late = versionsIn(history, "out-of-order").slice(0, NAMED_VERSIONS_MAX);
+  const ahead = aheadOf(history).slice(0, NAMED_VERSIONS_MAX);
   return {
     observedAt: instantOf(c.nowMs),
     contractVersion: history.contractVersion,
@@ -122,6 +133,7 @@ export function historyStatus(
     ...(dirtyRevision === undefined ? {} : { dirtyRevision }),
     ...(modified.length === 0 ? {} : { modifiedVersions: modified }),
     ...(late.length === 0 ? {} : { outOfOrderVersions: late }),
+    ...(ahead.length === 0 ? {} : { aheadVersions: ahead }),
     ...(revisions === undefined ? {} : { revisions: revisions.slice(0, REVISIONS_MAX) }),
   };
 }
@@ -133,7 +145,7 @@ export function historyBlocks(history: MigrationHistory | undefined): boolean {
     history.dirty === true ||
     (history.modifiedVersions?.length ?? 0) > 0 ||
     (history.outOfOrderVersions?.length ?? 0) > 0 ||
-    history.currentVersion > (history.sourceVersion ?? 0) ||
+    (history.aheadVersions?.length ?? 0) > 0 ||
     history.pendingCount > 0
   );
 }
