@@ -4,6 +4,7 @@ import { ensureCluster, removeCluster } from "../e2e/lab/cluster.ts";
 import { startDatabase } from "../e2e/lab/database.ts";
 import { installOperator } from "../e2e/lab/install.ts";
 import { freshNamespace, openLab } from "../e2e/lab/lab.ts";
+import { ledgerStory } from "./ledger.ts";
 import { play, storyEnvironment, type Verdict } from "./step.ts";
 import { story } from "./story.ts";
 
@@ -16,10 +17,13 @@ async function main(): Promise<number> {
   const lab = await openLab();
   await installOperator(lab);
   await freshNamespace(lab, NAMESPACE);
-  const database = await startDatabase(lab, { namespace: NAMESPACE });
+  const [database, ledger] = await Promise.all([
+    startDatabase(lab, { namespace: NAMESPACE }),
+    startDatabase(lab, { namespace: NAMESPACE, name: "ledger", engine: "mysql" }),
+  ]);
   process.stdout.write(`\nThe lab is ready after ${elapsed()}. The story:\n`);
   const verdicts: Verdict[] = [];
-  for (const [index, step] of story(lab, database).entries()) {
+  for (const [index, step] of [...story(lab, database), ...ledgerStory(lab, ledger)].entries()) {
     verdicts.push(...(await play(step, index + 1, storyEnvironment(lab, NAMESPACE))));
     if (verdicts.some((v) => !v.held)) break;
   }

@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { runCommand } from "../e2e/cluster/command.ts";
 import { repositoryRoot } from "../e2e/cluster/paths.ts";
 import type { Lab } from "../e2e/lab/lab.ts";
+import { conditionOf } from "../e2e/lab/subject.ts";
 
 /** One thing that has to hold on the live objects before the story may go on. */
 export interface Check {
@@ -31,6 +32,24 @@ export interface Verdict {
 const COMMAND_MS = 200_000;
 const POLL_MS = 500;
 const CHECK_MS = 10_000;
+
+/** Where a condition of an object has to stand, read from the live object and never from printed text. */
+export function condition(
+  lab: Lab,
+  kind: string,
+  name: string,
+  namespace: string,
+  type: string,
+  reason: string,
+): Check {
+  return {
+    claim: `${kind}/${name}: ${type}=True (${reason})`,
+    holds: async () => {
+      const c = conditionOf(await lab.get(kind, name, namespace), type);
+      return c?.status === "True" && c.reason === reason;
+    },
+  };
+}
 
 /** The environment in which the story's commands run: this cluster's kubeconfig, its kubectl, our plugin. */
 export function storyEnvironment(lab: Lab, namespace: string): NodeJS.ProcessEnv {

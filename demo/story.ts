@@ -1,21 +1,9 @@
 import type { Database } from "../e2e/lab/database.ts";
 import type { KubeObject, Lab } from "../e2e/lab/lab.ts";
-import { conditionOf } from "../e2e/lab/subject.ts";
-import type { Check, Step } from "./step.ts";
+import { type Check, condition, type Step } from "./step.ts";
 
 const CONVERGENCE_MS = 180_000;
 const SCHEMA = "storefront";
-
-/** Where a condition of an object has to stand, read from the live object and never from printed text. */
-function condition(lab: Lab, kind: string, name: string, namespace: string, type: string, reason: string): Check {
-  return {
-    claim: `${kind}/${name}: ${type}=True (${reason})`,
-    holds: async () => {
-      const c = conditionOf(await lab.get(kind, name, namespace), type);
-      return c?.status === "True" && c.reason === reason;
-    },
-  };
-}
 
 /**
  * Retire a used approval: a plan waits, is approved by name, runs once and is proved; the approval is spent and stale, and

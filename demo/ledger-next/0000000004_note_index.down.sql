@@ -1,0 +1,1 @@
+DROP INDEX postings_note ON postings;

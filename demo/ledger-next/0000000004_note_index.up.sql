@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX postings_note ON postings (note);
