@@ -1,3 +1,4 @@
+import { annotation } from "../../crds/names.ts";
 import { connect, kindOf, orAbsent, StoredShape } from "../../kube/index.ts";
 import { type CommandOptions, type CommandResult, runCommand } from "../cluster/command.ts";
 import { imageReferences, openCluster } from "../cluster/open.ts";
@@ -118,22 +119,29 @@ function inNamespace(namespace: string | undefined): string[] {
   return namespace === undefined ? [] : ["-n", namespace];
 }
 
-/** What a broken-off run left unproved cannot be proved in a namespace that goes away: a person's word ends it. */
-async function settleAll(lab: Lab, namespace: string): Promise<void> {
-  for (const { metadata, kind, status } of await lab.list("ptahschema,ptahmigration", namespace)) {
-    const word = metadata.deletionTimestamp === undefined && kind === "PtahMigration" ? "acknowledge" : "settle";
-    const target = `${kind === "PtahMigration" ? "migration" : "schema"}/${metadata.name}`;
-    const unsettled = status?.pendingObservation ?? status?.unresolvedRun;
-    if (unsettled !== undefined) await lab.ptah([word, target, "-n", namespace, "--yes"]);
-  }
+/**
+ * Removes a namespace. What a broken-off run left unproved cannot be proved in one that goes away: a person's word ends it, as
+ * soon as nobody may still write.
+ */
+async function removeNamespace(lab: Lab, name: string): Promise<void> {
+  await lab.must(["delete", "namespace", name, "--ignore-not-found", "--wait=false"]);
+  const gone = async (): Promise<boolean> => {
+    if ((await lab.get("namespace", name)) === undefined) return true;
+    for (const { kind, metadata, status } of await lab.list("ptahschema,ptahmigration", name)) {
+      const { operationID } = status?.pendingObservation ?? status?.unresolvedRun ?? {};
+      if (operationID === undefined || metadata.deletionTimestamp === undefined) continue;
+      if (metadata.annotations?.[annotation.settledApply] === operationID) continue;
+      const target = `${kind === "PtahMigration" ? "migration" : "schema"}/${metadata.name}`;
+      await lab.ptah(["settle", target, "-n", name, "--yes"]);
+    }
+    return false;
+  };
+  await waitFor(`namespace ${name} to go`, gone, { timeoutMs: LAB_LIMITS.convergenceMs, pollMs: LAB_LIMITS.pollMs });
 }
 
 /** Makes an empty namespace under restricted Pod security, removing one of that name first. */
 export async function freshNamespace(lab: Lab, name: string): Promise<void> {
-  await settleAll(lab, name);
-  await lab.kubectl(["delete", "namespace", name, "--ignore-not-found", "--wait=true", "--timeout=120s"], {
-    timeoutMs: 130_000,
-  });
+  await removeNamespace(lab, name);
   await lab.apply({
     apiVersion: "v1",
     kind: "Namespace",
