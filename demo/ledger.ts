@@ -5,7 +5,7 @@ import { type Check, condition, type Step } from "./step.ts";
 
 const CONVERGENCE_MS = 180_000;
 const NAME = "ledger";
-const DIRECTORY = "build/ledger";
+const DIRECTORY = "build/demo-ledger";
 /** What the ConfigMap is made of, as a pipeline would do it. */
 const PUBLISH = `kubectl create configmap ledger-migrations -n $NAMESPACE --from-file=${DIRECTORY} --dry-run=client -o yaml | kubectl apply -f -`;
 /** An administrator's own way to the database, from this machine. */
