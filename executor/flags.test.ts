@@ -40,6 +40,11 @@ describe("flags", () => {
     expect(parseCsvRecord('a,"say ""hi""",', "X")).toEqual(["a", 'say "hi"', ""]);
   });
 
+  test("a duration that no timer holds is a usage error", () => {
+    for (const text of ["169h", "99999999999999999999s"]) expect(() => parseDurationMs(text, "x")).toThrow("168h");
+    expect(parseDurationMs("168h", "x")).toBe(604_800_000);
+  });
+
   test("durations are read as Go writes them", () => {
     expect([parseDurationMs("1m30s", "t"), parseDurationMs("250ms", "t"), parseDurationMs("1.5s", "t")]).toEqual([
       90_000, 250, 1_500,

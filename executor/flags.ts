@@ -1,4 +1,5 @@
 import { UsageError } from "./contract.ts";
+import { MAX_DURATION_MS } from "./limits.ts";
 
 /** One flag of a command. Every flag has the environment default `PTAH_<FLAG>` unless `env` is false. */
 export interface FlagSpec {
@@ -86,5 +87,7 @@ export function parseDurationMs(text: string, flag: string): number {
   if (parts.length === 0 || parts.map((p) => p[0]).join("") !== text) {
     throw new UsageError(`--${flag} must be a duration such as 10s or 2m`);
   }
-  return Math.round(parts.reduce((sum, p) => sum + Number(p[1]) * (UNITS[p[2] ?? ""] ?? 0), 0));
+  const durationMs = Math.round(parts.reduce((sum, p) => sum + Number(p[1]) * (UNITS[p[2] ?? ""] ?? 0), 0));
+  if (durationMs > MAX_DURATION_MS) throw new UsageError(`--${flag} must not be longer than 168h`);
+  return durationMs;
 }

@@ -19,6 +19,10 @@ export const DEFAULT_LOCK_TIMEOUT_MS = 30_000;
 export const LOCK_POLL_MS = 25;
 /** Bound on a release of the lock and on closing a session; after it the socket is destroyed. */
 export const RELEASE_TIMEOUT_MS = 10_000;
+/** How long a connection may be silent before the system asks the other end whether it is still there. */
+export const KEEP_ALIVE_DELAY_MS = 30_000;
+/** Longest time a flag or a URL may give: what timers can hold, and longer than any Job. */
+export const MAX_DURATION_MS = 7 * 24 * 3_600_000;
 /** Bound on a cancel request's own connection. */
 export const CANCEL_TIMEOUT_MS = 5_000;
 /** A scratch server is a sidecar that may still be starting: how long its socket is awaited. */

@@ -78,9 +78,12 @@ function durations(flags: Flags): {
     return text === undefined ? otherwise : parseDurationMs(text, name);
   };
   const major = flags.text("expect-server-major");
-  if (major !== undefined && !/^\d+$/.test(major)) throw new UsageError("--expect-server-major must be a number");
+  if (major !== undefined && !/^\d{1,4}$/.test(major)) throw new UsageError("--expect-server-major must be a number");
+  const connectTimeoutMs = of("connect-timeout", DEFAULT_CONNECT_TIMEOUT_MS);
+  // To the driver it means that no connection attempt ever ends.
+  if (connectTimeoutMs === 0) throw new UsageError("--connect-timeout must be longer than 0");
   return {
-    connectTimeoutMs: of("connect-timeout", DEFAULT_CONNECT_TIMEOUT_MS),
+    connectTimeoutMs,
     lockTimeoutMs: of("lock-timeout", DEFAULT_LOCK_TIMEOUT_MS),
     expectedMajor: major === undefined ? undefined : Number(major),
   };

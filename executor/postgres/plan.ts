@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { plan } from "@supabase/pg-delta";
 import { encodePlan, type PlanDocument } from "../../sql/index.ts";
-import { Refused } from "../contract.ts";
+import { Failure, Refused } from "../contract.ts";
 import { columnOrderFindings, compareCatalogs, viewCanBeReplaced } from "./catalog.ts";
 import { classifySteps } from "./classes.ts";
 import { type CompareInput, type Comparison, withComparison } from "./compare.ts";
@@ -58,10 +58,23 @@ export function planSchema(input: PlanInput): Promise<PlanResult> {
     if ("error" in encoded) {
       throw new Refused(encoded.error.code, `${encoded.error.message}; split the schema over several resources`);
     }
-    writeFileSync(input.output, encoded.bytes, { mode: 0o600 });
+    save(input.output, encoded.bytes);
     const digest = `sha256:${createHash("sha256").update(encoded.bytes).digest("hex")}`;
     return { outcome: "changes", plan: document, digest, ...found };
   });
+}
+
+/** @throws Failure `prepare_plan` with the system's word for why: a full work volume is somebody's to mend, and no defect. */
+function save(path: string, bytes: Uint8Array): void {
+  try {
+    writeFileSync(path, bytes, { mode: 0o600 });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    throw new Failure(
+      "prepare_plan",
+      `the plan of ${bytes.byteLength} bytes cannot be written (${code}); nothing was changed; give the work directory more room, or name another file`,
+    );
+  }
 }
 
 /** Neither reader sees a difference. */

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAuthority, issueServing } from "../../certs/x509.ts";
 import { type LocalServer, startServer } from "../cases/server.ts";
+import { until } from "../cases/test-server.ts";
 import { connect } from "./session.ts";
 import { parseTarget } from "./url.ts";
 
@@ -70,5 +72,57 @@ describe("TLS to the database", () => {
 
   test("require with a root certificate checks the authority, as libpq does", async () => {
     expect(await reach(server, "127.0.0.1", `sslmode=require&${wrongCa()}`)).toBe("connection_failed");
+  });
+});
+
+/** A peer that accepts and then says this, for ever. @returns its port, how many connections are still open, and its end */
+async function peer(says: string): Promise<{ port: number; open: () => number; close: () => void }> {
+  const sockets = new Set<Socket>();
+  const listening: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+    socket.resume();
+    if (says !== "") socket.write(says);
+  });
+  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  const address = listening.address();
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    listening.close();
+  };
+  return { port: typeof address === "object" && address !== null ? address.port : 0, open: () => sockets.size, close };
+}
+
+describe("a peer that is no database", () => {
+  for (const [what, says] of [
+    ["is silent", ""],
+    ["speaks HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n<html>"],
+  ] as const) {
+    for (const sslmode of ["disable", "require", "prefer"]) {
+      test(`and ${what} is left within the bound (${sslmode}), and no connection to it stays`, async () => {
+        const { port, open, close } = await peer(says);
+        const target = parseTarget(`postgres://u@127.0.0.1:${port}/x?sslmode=${sslmode}`, "url");
+        const code = await connect(target, { connectTimeoutMs: 500, role: "the target" }).catch(
+          (error: { code?: string }) => error.code,
+        );
+        expect(code as unknown).toBe("connection_failed");
+        await until("the connection to be closed", async () => open() === 0, 5_000);
+        close();
+      });
+    }
+  }
+
+  test("is not waited for once a stop is asked for", async () => {
+    const { port, open, close } = await peer("");
+    const stop = new AbortController();
+    const target = parseTarget(`postgres://u@127.0.0.1:${port}/x?sslmode=disable`, "url");
+    const ended = connect(target, { connectTimeoutMs: 600_000, role: "the target", signal: stop.signal }).catch(
+      (error: Error) => error.name,
+    );
+    await until("the connection", async () => open() === 1, 5_000);
+    stop.abort();
+    expect(await ended).toBe("Canceled");
+    close();
   });
 });

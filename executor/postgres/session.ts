@@ -1,6 +1,6 @@
 import pg from "pg";
 import { Canceled, Failure, type Refused } from "../contract.ts";
-import { CANCEL_TIMEOUT_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
+import { CANCEL_TIMEOUT_MS, KEEP_ALIVE_DELAY_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
 import type { Target } from "./url.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -28,9 +28,10 @@ export interface ConnectOptions {
   readonly role: string;
 }
 
-/** The driver's connection hands on what the server reports about its settings; its types leave that out. */
+/** The driver's connection: its socket, and what the server reports about its settings; its types leave both out. */
 interface Reporting {
   readonly connection: {
+    readonly stream: { destroy(): void };
     on(
       event: "parameterStatus",
       listener: (status: { readonly parameterName: string; readonly parameterValue: string }) => void,
@@ -53,7 +54,8 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
 }
 
 async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"]): Promise<Session> {
-  if (options.signal?.aborted === true) throw new Canceled();
+  const stopped = (): boolean => options.signal?.aborted === true;
+  if (stopped()) throw new Canceled();
   const client = new pg.Client({
     host: target.host,
     port: target.port,
@@ -65,6 +67,7 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
     options: target.options ?? "",
     application_name: target.applicationName ?? "ptah",
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
   });
   let lost = false;
   client.on("error", () => {
@@ -77,9 +80,33 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
   (client as unknown as Reporting).connection.on("parameterStatus", (status) => {
     reported.set(status.parameterName, status.parameterValue);
   });
-  await client.connect();
+  const stream = (): { destroy(): void } => (client as unknown as Reporting).connection.stream;
+  const giveUp = (): void => void stream().destroy();
+  options.signal?.addEventListener("abort", giveUp);
+  try {
+    await client.connect();
+  } catch (error) {
+    // A peer that said something else than PostgreSQL keeps its connection open, and that would keep this process alive.
+    giveUp();
+    throw stopped() ? new Canceled() : error;
+  } finally {
+    options.signal?.removeEventListener("abort", giveUp);
+  }
+  let running = 0;
+  const send = async <T>(query: () => Promise<T>): Promise<T> => {
+    running += 1;
+    try {
+      return await query();
+    } finally {
+      running -= 1;
+    }
+  };
   const cancel = (): void => {
-    void cancelStatement(target, ssl, (client as unknown as { processID: number }).processID);
+    void cancelStatement(target, ssl, (client as unknown as { processID: number }).processID).then(async () => {
+      await expiry(RELEASE_TIMEOUT_MS);
+      // The server does not answer any more: what is waited for would never come.
+      if (running > 0 && !lost) giveUp();
+    });
   };
   options.signal?.addEventListener("abort", cancel);
   return {
@@ -87,18 +114,19 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
     client,
     lost: () => lost,
     query: async (sql, values) => {
-      const result = await client.query(sql, values === undefined ? undefined : [...values]);
+      const result = await send(() => client.query(sql, values === undefined ? undefined : [...values]));
       return (Array.isArray(result) ? result.at(-1) : result).rows as Row[];
     },
     runOne: async (sql) => {
       // The extended protocol: the server parses the text as exactly one statement.
-      await client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig);
+      await send(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
     },
     reported: (setting) => reported.get(setting),
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
       if (lost) return;
       await Promise.race([client.end().catch(() => undefined), expiry(RELEASE_TIMEOUT_MS)]);
+      giveUp();
     },
   };
 }
@@ -122,7 +150,8 @@ async function cancelStatement(target: Target, ssl: Target["ssl"], pid: number):
   } catch {
     // The statement then runs on until its own timeout; the caller's execution deadline still stands.
   } finally {
-    await client.end().catch(() => undefined);
+    await Promise.race([client.end().catch(() => undefined), expiry(CANCEL_TIMEOUT_MS)]);
+    (client as unknown as Reporting).connection.stream.destroy();
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { Refused } from "../contract.ts";
 import { MAX_SCHEMA_BYTES, MAX_SCHEMA_FILES } from "../limits.ts";
@@ -21,15 +21,28 @@ export function readSource(path: string): readonly SourceFile[] {
   return files.map((file) => {
     const name = basename(file);
     if (extname(name).toLowerCase() !== ".sql") throw wrongFormat(name);
-    const bytes = readFileSync(file);
-    total += bytes.byteLength;
+    total += sizeOf(file, name);
     if (total > MAX_SCHEMA_BYTES) {
       throw new Refused(
         "schema_too_large",
         `the desired schema is larger than ${MAX_SCHEMA_BYTES} bytes; split it over several resources`,
       );
     }
-    return { name, text: decode(bytes, name) };
+    return { name, text: decode(readFileSync(file), name) };
+  });
+}
+
+/** Asked before it is read: a pipe or a device would be read for ever. @throws Refused for what is no readable file */
+function sizeOf(file: string, name: string): number {
+  try {
+    const found = statSync(file);
+    accessSync(file, constants.R_OK);
+    if (found.isFile()) return found.size;
+  } catch {
+    throw new Refused("schema_missing", `the file "${name}" of the desired schema cannot be read`, { objects: [name] });
+  }
+  throw new Refused("unsupported_schema_format", `"${name}" is no regular file; write the schema as .sql files`, {
+    objects: [name],
   });
 }
 
@@ -49,7 +62,7 @@ function filesOf(path: string): string[] {
   }
   if (names.length === 0) throw new Refused("schema_missing", "the desired schema's directory holds no .sql file");
   for (const name of names) {
-    if (statSync(join(path, name)).isDirectory()) {
+    if (isDirectory(join(path, name))) {
       throw new Refused(
         "unsupported_schema_format",
         `the desired schema holds a directory "${name}"; files must lie side by side`,

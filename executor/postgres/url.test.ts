@@ -57,6 +57,33 @@ describe("database URLs", () => {
     }
   });
 
+  test("a part of an unescaped password is never taken for a host, a parameter or a database, nor repeated", () => {
+    for (const url of [
+      "postgres://u:top@secret@h/x",
+      "postgres://u:12?secret@h/x",
+      "postgres://u:12/secret@h",
+      "postgres://u:top#secret@h/x",
+      "postgres://u:top/secret@h/x",
+      "postgres://u:top:secret@@h/x",
+      "postgres://u:p@h\u001b[31msecret/x",
+    ]) {
+      try {
+        parseTarget(url, "PTAH_DB_URL");
+        expect(url).toBe("refused");
+      } catch (error) {
+        expect(error).toBeInstanceOf(Refused);
+        expect(String(error)).not.toContain("secret");
+      }
+    }
+  });
+
+  test("numbers that are none, or none that a timer holds, are refused", () => {
+    for (const query of ["connect_timeout=abc", "connect_timeout=1e9", "connect_timeout=999999999", "port=0x10"])
+      expect([query, codeOf(`postgres://a@h/x?${query}`)]).toEqual([query, "invalid_target"]);
+    expect(parseTarget("postgres://a@h/x?connect_timeout=0", "u").connectTimeoutMs).toBeUndefined();
+    expect(parseTarget("postgres://a@h/x?connect_timeout=7", "u").connectTimeoutMs).toBe(7_000);
+  });
+
   test("what may be printed holds neither user nor password", () => {
     expect(parseTarget("postgres://someone:secret@h/x", "u").display).toBe("postgres://h:5432/x");
   });

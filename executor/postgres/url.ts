@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { Refused } from "../contract.ts";
+import { MAX_DURATION_MS } from "../limits.ts";
 
 export type SslMode = "disable" | "prefer" | "require" | "verify-ca" | "verify-full";
 
@@ -49,6 +50,8 @@ export function parseTarget(url: string, variable: string): Target {
   };
   const { location, query } = splitUrl(url, refuse);
   for (const key of new Set(query.keys())) {
+    // What stands behind an unescaped ? of a password looks like a parameter, and is not repeated.
+    if (!/^[a-z_]{1,40}$/.test(key)) refuse(UNESCAPED);
     if (!PARAMETERS.includes(key)) refuse(`has the parameter "${key}", which is not supported; remove it`);
     if (query.getAll(key).length > 1) refuse(`repeats the parameter "${key}"`);
   }
@@ -59,7 +62,7 @@ export function parseTarget(url: string, variable: string): Target {
   const sslMode = (given("sslmode") ?? (onSocket ? "disable" : "prefer")) as SslMode;
   if (!SSL_MODES.includes(sslMode)) refuse(`has an sslmode that is not one of ${SSL_MODES.join(", ")}`);
   const sslRootCert = given("sslrootcert");
-  const seconds = Number(given("connect_timeout") ?? 0);
+  const seconds = secondsOf(given("connect_timeout"), refuse);
   return {
     ...route,
     password: given("password") ?? location.password,
@@ -73,6 +76,20 @@ export function parseTarget(url: string, variable: string): Target {
   };
 }
 
+/** A name or an address; what an unescaped @ of a password leaves in its place would be repeated by whoever cannot find it. */
+const HOST = /^[\p{L}\p{N}._:%-]+$/u;
+const SOCKET_DIRECTORY = /^\/[^\p{Cc}@]*$/u;
+const UNESCAPED =
+  "cannot be read without doubt: write each @ / ? # % and : of the user's name and password as a percent escape (%40 %2F %3F %23 %25 %3A)";
+
+/** libpq's connect_timeout: whole seconds; 0 and less mean the caller's own bound. */
+function secondsOf(text: string | undefined, refuse: Refuse): number {
+  if (text === undefined) return 0;
+  if (!/^-?\d{1,9}$/.test(text) || Number(text) * 1_000 > MAX_DURATION_MS)
+    refuse("has a connect_timeout that is not a number of seconds below 604800");
+  return Number(text);
+}
+
 type Refuse = (what: string) => never;
 type Route = Pick<Target, "host" | "port" | "user" | "database">;
 
@@ -81,10 +98,13 @@ function routeOf(location: Location, given: (key: string) => string | undefined,
   const host = given("host") ?? location.host;
   if (host === "") refuse("names no host");
   if (host.includes(",")) refuse("names more than one host; name one");
-  const port = Number(given("port") ?? (location.port || DEFAULT_PORT));
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) refuse("has an invalid port");
+  if (!(host.startsWith("/") ? SOCKET_DIRECTORY : HOST).test(host)) refuse(UNESCAPED);
+  const portText = given("port") ?? (location.port || String(DEFAULT_PORT));
+  const port = Number(portText);
+  if (!/^\d{1,5}$/.test(portText) || port < 1 || port > 65_535) refuse("has an invalid port");
   const database = given("dbname") ?? given("database") ?? location.database;
   if (database === "" || database.includes("/")) refuse("names no single database");
+  if (database.includes("@")) refuse(UNESCAPED);
   const user = given("user") ?? location.user;
   if (user === "") refuse("names no user");
   return { host, port, user, database };
