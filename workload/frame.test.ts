@@ -132,6 +132,13 @@ describe("the result frame", () => {
     }
   });
 
+  test("is found whatever its own payload says", () => {
+    // Text that does not compress stands in the frame as it is, however many markers it holds.
+    const one = planned(`COMMENT ON TABLE t IS '${"PTAH_RUNNER_RESULT_V1 ".repeat(80)}'`);
+    const plain = frameOf(Buffer.from(JSON.stringify(one)));
+    expect(readFrame(plain.bytes, { ...binding, operation: "plan" })).toMatchObject({ kind: "Found", result: one });
+  });
+
   test("mangled in any of a thousand ways is the written one or none, and never an exception", () => {
     const whole = encoded(applied);
     const other = encoded({ ...applied, uncertain: true, error: { code: "apply_failed", message: "no" } });

@@ -80,9 +80,12 @@ export function readFrame(log: Uint8Array, binding: FrameBinding): FrameReading 
   const seen: Seen = { incomplete: false, headerDigests: [] };
   let from = bytes.length;
   // From the end, so that the last frame is tried first and noise before it costs nothing.
-  for (let tried = 0; tried < FRAME_CANDIDATES_MAX && from > 0; tried += 1) {
+  for (let tried = 0; tried < FRAME_CANDIDATES_MAX && from > 0; ) {
     from = bytes.lastIndexOf(HEADER, from - 1);
     if (from < 0) break;
+    // Inside a line it is text: of a payload that is not compressed, somebody's comment that says so.
+    if (from > 0 && bytes[from - 1] !== LF) continue;
+    tried += 1;
     const found = judge(readCandidate(bytes, from), binding, seen);
     if (found !== undefined) return found;
   }
