@@ -9,7 +9,7 @@ import type { Family, Resource, Target } from "./families.ts";
 import { limits } from "./limits.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
-import { readingComes, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
+import { mindTrouble, readingComes, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
 const WITHDRAWN = "the attempt that spent the approval was withdrawn before it ran anything; approve again";
 
@@ -48,7 +48,7 @@ export async function approve<T extends Resource>(
     passingSinceMs ??= nowMs;
     return nowMs - passingSinceMs >= limits.heldMs ? verdict : { state: "going" };
   };
-  session.io.stdout(`${await waitUntil(session, target, flags.waitMs, judge)}\n`);
+  session.io.stdout(`${await waitUntil(session, target, flags.waitMs, mindTrouble(session, judge, again))}\n`);
   return EXIT.printed;
 }
 

@@ -8,6 +8,10 @@ export const limits = {
   pollMs: 1_000,
   /** What holds a Pod or a realm may pass by itself; after this long a person is told. */
   heldMs: 10_000,
+  /** A failure that may pass by itself is told when it has stood this long (two retries at the default interval). */
+  troubleMs: 60_000,
+  /** …or when this many attempts have failed alike. */
+  troubleAttempts: 3,
   /** How long waiting goes on while the API server cannot be reached. */
   unreachableMs: 5 * 60_000,
   /** How long one look may take before the wait for its answer is told. */

@@ -7,7 +7,7 @@ import type { Resource, Target } from "./families.ts";
 import { limits } from "./limits.ts";
 import { readResource, type Session } from "./session.ts";
 import { instant } from "./text.ts";
-import { settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
+import { mindTrouble, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
 /** Later than now, than what the resource holds and than what was answered last. */
 export function requestValue(resource: Resource, nowMs: number): string {
@@ -24,7 +24,7 @@ export async function refresh(session: Session, target: Target, wait: boolean, w
     : `; kubectl ptah ${target.family.words[0]} ${target.name} -n ${session.namespace} shows what it finds`;
   session.io.stdout(`a read of the database of ${target.name} is requested (${instant(value)})${follow}\n`);
   if (!wait) return EXIT.printed;
-  const judge = (resource: Resource): Verdict => readVerdict(resource, before, value);
+  const judge = mindTrouble(session, (resource: Resource) => readVerdict(resource, before, value), before);
   session.io.stdout(`${await waitUntil(session, target, waitMs, judge)}\n`);
   return EXIT.printed;
 }

@@ -1,4 +1,4 @@
-/** Waiting by looking again: bounded, with a line on standard error for every change of phase and for every silence. */
+/** Waiting by looking again: bounded, with a line on standard error for every change of where it stands and for every silence. */
 import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
@@ -9,6 +9,7 @@ import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { isResolved } from "./source.ts";
 import { span, visible } from "./text.ts";
+import { troubleWatch } from "./trouble.ts";
 
 /** What one look comes to. */
 export type Verdict =
@@ -45,20 +46,9 @@ export function stuckMessage(resource: Resource): string {
   return `${name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
 }
 
-/** Reasons for which a person has to act although the operator goes on trying by itself. */
-const HELD_REASONS: ReadonlySet<string> = new Set([
-  "PodCannotStart",
-  "PodAdmissionRefused",
-  "RealmConflict",
-  "RealmNotAuthorized",
-]);
-
-/** Held up by something that only a person mends, or that may pass within moments. */
-function isHeld(family: Family, resource: Resource): boolean {
-  if (readingComes(family, resource) && restVerdict(resource).state === "stopped") return true;
-  const current = resource.status?.observedGeneration === resource.metadata.generation;
-  return current && HELD_REASONS.has(conditionOf(resource, "Ready")?.reason ?? "");
-}
+/** Held up by something that may pass within moments: a record whose own reading is still to come. */
+const isHeld = (family: Family, resource: Resource): boolean =>
+  readingComes(family, resource) && restVerdict(resource).state === "stopped";
 
 const NEEDS_SOMEBODY: readonly (string | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
 
@@ -125,15 +115,21 @@ function whereItStands<T extends Resource>(target: Target<T>, seen: Seen<T>): st
 
 const say = (session: Session, sentence: string): void => session.io.stderr(`kubectl-ptah: ${sentence}\n`);
 
-/** Says a change of phase once. @throws Failure when it is another object under the same name */
+/** Says a change of phase or of its message once. @throws Failure when it is another object under the same name */
 function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T): void {
   const { last } = seen;
   const { name, uid } = resource.metadata;
   if (last !== undefined && last.metadata.uid !== uid) throw failed(`${name} was replaced by another object`);
-  if (last === undefined || last.status?.phase !== resource.status?.phase) {
-    say(session, `${name}: ${resource.status?.phase ?? "not seen by a manager yet"}`);
-  }
+  const sentence = standing(resource);
+  if (last === undefined || standing(last) !== sentence) say(session, `${name}: ${sentence}`);
   seen.last = resource;
+}
+
+/** The phase, with what the condition Ready says beside it. */
+function standing(resource: Resource): string {
+  const phase = resource.status?.phase ?? "not seen by a manager yet";
+  const message = visible(conditionOf(resource, "Ready")?.message ?? "").replaceAll("\n", " ");
+  return message === "" ? phase : `${phase}: ${message}`;
 }
 
 /** Says once that nobody looks; measured by this process's own clock too, because the two clocks may differ. */
@@ -209,6 +205,23 @@ export async function patiently<R>(
   }
 }
 
+/**
+ * A judge that also stops where a reading keeps failing and somebody has to act on it.
+ * @param before the resource when something was asked for, whose failure may be over by now
+ */
+export function mindTrouble<T extends Resource>(
+  session: Session,
+  judge: (resource: T) => Verdict | Promise<Verdict>,
+  before?: T,
+): (resource: T) => Promise<Verdict> {
+  const watch = troubleWatch(() => session.io.monotonicMs(), before);
+  return async (resource) => {
+    const verdict = await judge(resource);
+    const stops = watch(resource) && verdict.state === "going";
+    return stops ? { state: "stopped", message: stuckMessage(resource) } : verdict;
+  };
+}
+
 /** The phase a `--for` names. @throws Failure (usage) */
 function phaseNamed(family: Family, word: string): string {
   const phase = family.phases.find((known) => known.toLowerCase() === word.toLowerCase());
@@ -224,7 +237,7 @@ export async function waitFor(
   timeoutMs: number,
 ): Promise<ExitCode> {
   const wanted = phase === undefined ? undefined : phaseNamed(target.family, phase);
-  const judge = wanted === undefined ? restJudge(session, target.family) : inPhase(wanted);
+  const judge = mindTrouble(session, wanted === undefined ? restJudge(session, target.family) : inPhase(wanted));
   session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
   return EXIT.printed;
 }

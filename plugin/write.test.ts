@@ -160,7 +160,9 @@ describe("kubectl ptah approve", () => {
     expect(ran.code).toBe(0);
     expect(ran.stdout).toEndWith("orders is in sync: the plan was applied, and a fresh read proved it\n");
     expect(ran.stderr).toBe(
-      "kubectl-ptah: orders: AwaitingApproval\nkubectl-ptah: orders: Applying\nkubectl-ptah: orders: InSync\n",
+      ["AwaitingApproval: a plan waits", "Applying: so it is", "InSync: so it is"]
+        .map((line) => `kubectl-ptah: orders: ${line}\n`)
+        .join(""),
     );
   });
 

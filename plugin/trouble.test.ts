@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import { limits } from "./limits.ts";
+import { condition, digest, EPOCH, run, type World, waitingWorld } from "./testing.ts";
+
+const claim = (change: Record<string, unknown> = {}) => ({
+  type: "Observe",
+  id: digest("9"),
+  attempt: 2,
+  inputFingerprint: digest("b"),
+  generation: 2,
+  executionBindingID: EPOCH,
+  jobName: "ptah-s-observe-orders-2",
+  startedAt: "2026-01-01T00:01:00Z",
+  ...change,
+});
+
+/** A schema whose reading failed and is to be tried again. */
+function failing(code: string, change: Record<string, unknown> = {}): World {
+  const world = waitingWorld();
+  fail(world, code, change);
+  return world;
+}
+
+const fail = (world: World, code: string, change: Record<string, unknown> = {}) =>
+  world.status({
+    phase: "Failed",
+    plan: undefined,
+    activeOperation: claim(change),
+    conditions: [condition("Ready", "False", "OperationFailed", `Observe ended with ${code}: why. It is tried again.`)],
+  });
+
+describe("waiting for a reading that fails", () => {
+  test("ends at once where only a person mends it, with the message", async () => {
+    const ran = await run(failing("authentication_failed"), ["wait", "orders"], {
+      onSleep: () => {
+        throw new Error("it slept");
+      },
+    });
+    expect([ran.code, ran.stdout]).toEqual([1, ""]);
+    expect(ran.stderr).toContain("orders: Failed: Observe ended with authentication_failed: why.");
+    expect(ran.stderr).toContain("orders is Failed (OperationFailed): Observe ended with authentication_failed: why.");
+  });
+
+  test("ends after a bounded time where it may pass by itself", async () => {
+    let slept = 0;
+    const ran = await run(failing("connection_failed"), ["wait", "orders"], { onSleep: (n) => (slept = n) });
+    expect([ran.code, slept]).toEqual([1, limits.troubleMs / limits.pollMs]);
+  });
+
+  test("ends at the third attempt that fails alike", async () => {
+    const world = failing("connection_failed");
+    let slept = 0;
+    const ran = await run(world, ["wait", "orders"], {
+      onSleep: (n) => {
+        slept = n;
+        if (n === 5) fail(world, "connection_failed", { attempt: 4 });
+      },
+    });
+    expect(slept).toBe(5);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).not.toContain("gave up");
+  });
+
+  test("waits for the answer of an attempt that is under way", async () => {
+    const world = failing("authentication_failed", { dispatchStarted: true });
+    const ran = await run(world, ["wait", "orders"], {
+      onSleep: (n) =>
+        n === 3 &&
+        world.status({
+          phase: "InSync",
+          activeOperation: undefined,
+          conditions: [condition("Ready", "True", "InSync")],
+        }),
+    });
+    expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
+  });
+
+  test("a read asked for does not end on the failure from before it, but on its own", async () => {
+    const world = failing("authentication_failed");
+    const ran = await run(world, ["refresh", "orders", "--wait"], {
+      onSleep: (n) => n === 4 && fail(world, "database_missing", { attempt: 3 }),
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("orders is Failed (OperationFailed): Observe ended with database_missing: why.");
+  });
+});
