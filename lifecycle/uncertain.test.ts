@@ -78,6 +78,21 @@ describe("a run that ended partly", () => {
     expect(journal(w)).toEqual(["PlanPublished", "RunFinished Partial", "Verified Pending"]);
   });
 
+  test("says where it stopped and what is kept, and names no code of an unknown outcome", () => {
+    const dir = directory([1]);
+    const kept = "version 1: statement 2 of 3 failed (SQLSTATE 42P01); its first statement is kept";
+    const failure = { version: 1, statement: 2, sqlState: "42P01" };
+    dir.state.run = {
+      ...ended("partial", [1], { failure }),
+      error: { code: "apply_outcome_unknown", message: kept },
+    };
+    const w = always(dir);
+    w.stepTo(({ status }) => status.lastRun !== undefined);
+    const sentence = w.status.lastRun?.message;
+    expect(sentence).toStartWith(`The run stopped half-way: ${kept}. It applied no whole version before.`);
+    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toBe(sentence);
+  });
+
   test("is settled by a clean reading of that database, and then goes on", () => {
     const { dir, w } = blocked();
     const run = id(w);

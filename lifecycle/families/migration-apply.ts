@@ -40,6 +40,9 @@ function runOutcome(claim: Claim, result: OperationResult | undefined): RunOutco
 
 const versions = (list: readonly number[]): string =>
   list.length === 0 ? "nothing" : `${list.length} version${list.length === 1 ? "" : "s"}`;
+/** Of a run that may have left a part of a version. */
+const whole = (list: readonly number[]): string =>
+  list.length === 0 ? "no whole version" : `${list.length} whole version${list.length === 1 ? "" : "s"}`;
 
 export function judgeRun(claim: Claim, result: OperationResult): Judged {
   const { migrationRun: run, error } = result;
@@ -48,26 +51,31 @@ export function judgeRun(claim: Claim, result: OperationResult): Judged {
     return { unknown: true, sentence: "The run was started on another database than the one its plan was made for." };
   }
   if (!result.childStarted)
-    return { unknown: false, sentence: `The run was refused before it started${why}; nothing ran.` };
+    return { unknown: false, sentence: `The run was refused before it started${why}; nothing was run.` };
   if (run === undefined) return { unknown: true, sentence: `The run left no account of itself${why}.` };
   const unknown = outcomeIsUncertain(run.outcome) || run.outcome === "dry-run";
-  return { unknown, sentence: runSentence(run, why) };
+  return { unknown, sentence: runSentence(run, error) };
 }
 
-function runSentence(run: RunDocument, why: string): string {
-  const { failure } = run;
+/** The executor's own sentence says where it stopped and what is kept; a code beside it only where it tells kinds of failure apart. */
+function runSentence(run: RunDocument, error: OperationResult["error"]): string {
+  const { failure, applied } = run;
   const at = failure === undefined ? "" : ` at statement ${failure.statement} of version ${failure.version}`;
+  const where = error === undefined ? at : `: ${error.message.replace(/\.$/, "")}`;
   switch (run.outcome) {
     case "up-to-date":
       return "The run found nothing to do; the history is read back.";
     case "applied":
-      return `The run applied ${versions(run.applied)}; the history is read back.`;
+      return `The run applied ${versions(applied)}; the history is read back.`;
     case "failed":
-      return `The run failed${at}${why} after it applied ${versions(run.applied)}.`;
+      if (error?.code === "apply_refused" && failure === undefined && applied.length === 0) {
+        return `The run was refused before its first statement${where}; nothing was run.`;
+      }
+      return `The run failed${error === undefined ? at : ` (${error.code}${where})`} after it applied ${versions(applied)}.`;
     case "partial":
-      return `The run stopped half-way${at}${why} after it applied ${versions(run.applied)}.`;
+      return `The run stopped half-way${where}. It applied ${whole(applied)} before.`;
     default:
-      return `What the run did${at} is not known${why}; it applied ${versions(run.applied)} before.`;
+      return `What the run did is not known${where}. It applied ${whole(applied)} before.`;
   }
 }
 
