@@ -61,6 +61,7 @@ describe("what people are told", () => {
     expect(w.status.phase).toBe("Blocked");
     expect(w.condition("DriftDetected")).toBe("Unknown PlanRefused");
     expect(w.condition("InSync")).toBe("Unknown PlanRefused");
+    expect(message(w, "Ready")).toBe("A domain is not managed.");
   });
 
   test("a blocked resource keeps no verdict of earlier, and gets none it never had", () => {

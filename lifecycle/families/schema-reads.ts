@@ -75,7 +75,7 @@ function judgeError(
     const unreachable = error.code === "connection_failed";
     return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again, unreachable });
   }
-  return planRefused(c, rule, claim, refusal, sentence);
+  return planRefused(c, rule, claim, refusal, error.message);
 }
 
 /** A refusal ends the cycle without a plan; the resource keeps reading at its interval. */
