@@ -389,6 +389,9 @@ describe("what stops before anything ran", () => {
     const mysql = new TestWorld(tools, { ...SPEC, target: { ...SPEC.target, engine: "MySQL" } }, () => ({}));
     mysql.settle();
     expect(mysql.condition("Ready")).toBe("False UnsupportedEngine");
+    expect(mysql.status.conditions?.find((c) => c.type === "Ready")?.message).toContain(
+      "which runs a schema on PostgreSQL.",
+    );
     expect(mysql.jobs.size + git.jobs.size).toBe(0);
   });
 

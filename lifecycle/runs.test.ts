@@ -26,6 +26,8 @@ const phases = (w: TestWorld): string[] => {
   return seen;
 };
 const journal = (w: TestWorld) => w.status.journal?.entries?.map((e) => `${e.type} ${e.outcome ?? ""}`.trim());
+const message = (w: TestWorld): string | undefined =>
+  w.status.conditions?.find((condition) => condition.type === "Ready")?.message;
 const dispatched = (w: TestWorld) => w.moves.filter((m) => m.kind === "dispatch" && m.job.work.type === "Apply").length;
 
 describe("a directory of migrations", () => {
@@ -178,6 +180,7 @@ describe("what never runs", () => {
     const other = new TestWorld(tools, oracle, () => ({}), "migration");
     other.settle();
     expect(other.condition("Ready")).toBe("False UnsupportedEngine");
+    expect(message(other)).toContain("which runs a migration on PostgreSQL, MySQL and MariaDB.");
     expect(w.jobs.size + other.jobs.size).toBe(0);
   });
 
@@ -317,6 +320,17 @@ describe("a run that failed", () => {
     dir.state.run = undefined;
     w.run(() => w.status.phase === "InSync");
     expect(dir.state.runs).toBe(2);
+  });
+
+  test("because its file was refused says where in the file, and that nothing was run", () => {
+    const dir = directory([1]);
+    const refused = "0000000001_accounts.up.sql: syntax error at line 2";
+    dir.state.run = { ...ended("failed", []), error: { code: "apply_refused", message: refused } };
+    const w = world(dir, ALWAYS);
+    w.settle();
+    const sentence = `The run was refused before its first statement: ${refused}; nothing was run.`;
+    expect(w.status.lastRun?.message).toBe(sentence);
+    expect(message(w)).toBe(sentence);
   });
 
   test("before its child started ran nothing", () => {

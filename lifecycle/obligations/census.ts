@@ -20,7 +20,17 @@ import { cycleAt } from "../positions.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
 import type { CensusFacts, ClaimantFacts } from "../view.ts";
 
-const ENGINES: Readonly<Record<Engine, string>> = { postgresql: "PostgreSQL", mysql: "MySQL or MariaDB" };
+const ENGINES: Readonly<Record<Engine, readonly string[]>> = {
+  postgresql: ["PostgreSQL"],
+  mysql: ["MySQL", "MariaDB"],
+};
+
+/** Whom this version runs a family on, for a sentence. */
+function enginesOf(family: Context["family"]["name"]): string {
+  const names = SUPPORTED_ENGINES[family].flatMap((engine) => ENGINES[engine]);
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
+}
 
 /** What the spec names that this version does not run; an edit is waited for. */
 export function unsupported(c: Context): Refusal | undefined {
@@ -28,7 +38,7 @@ export function unsupported(c: Context): Refusal | undefined {
   if (!engineSupported(engine, c.family.name)) {
     return {
       reason: "UnsupportedEngine",
-      sentence: `spec.target.engine ${engine} is not supported by this version; ${SUPPORTED_ENGINES[c.family.name].map((e) => ENGINES[e]).join(", or ")} is. Change it, or use a version that supports it.`,
+      sentence: `spec.target.engine ${engine} is not supported by this version, which runs a ${c.family.name} on ${enginesOf(c.family.name)}. Change it, or use a version that supports it.`,
     };
   }
   const declared = c.family.declared(c.spec);
