@@ -34,7 +34,8 @@ export const ACKNOWLEDGE: Advice = {
   who: "database administrator",
   next:
     "Find out in the database what the run did and mend it; a read with nothing pending settles it " +
-    "(kubectl ptah refresh migration/NAME --wait), and so does kubectl ptah acknowledge NAME.",
+    "(kubectl ptah refresh migration/NAME --wait), and so does kubectl ptah acknowledge NAME. " +
+    "While it is being deleted: kubectl ptah settle migration/NAME.",
 };
 
 /** One row of the table. */

@@ -52,7 +52,12 @@ export type SharedCause =
   | { readonly at: "planStale"; readonly leads: Leads; readonly sentence: string }
   | { readonly at: "suspended"; readonly owes: boolean }
   | { readonly at: "blocked"; readonly reason: string; readonly sentence: string }
-  | { readonly at: "deleting"; readonly sentence: string };
+  | {
+      readonly at: "deleting";
+      /** A record holds deletion until somebody settles it, or a reading does. */
+      readonly held: boolean;
+      readonly sentence: string;
+    };
 
 export type Cause = SharedCause | FamilyCause;
 

@@ -165,7 +165,11 @@ describe("a run that ended partly", () => {
     const move = w.settle();
     expect(w.finalizer).toBe(true);
     expect(move).toMatchObject({ kind: "rest", rule: "9" });
-    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toContain("kubectl ptah acknowledge");
+    const said = w.status.conditions?.find((c) => c.type === "Ready")?.message;
+    expect(said).toContain("end it with kubectl ptah settle migration/orders.");
+    expect(said).not.toContain("acknowledge");
+    expect(w.condition("Ready")).toBe("False OutcomeUnknown");
+    expect(w.condition("Blocked")).toBe("True OutcomeUnknown");
     w.run((world) => world.rules().filter((rule) => rule === "8/history").length === 3);
     dir.state.applied = 2;
     w.run(() => !w.finalizer);

@@ -49,7 +49,8 @@ const SHARED: readonly Cause[] = [
   ...(["UnsupportedEngine", "UnsupportedSource", "RealmConflict", "RealmNotAuthorized"] as const).map(
     (reason): Cause => ({ at: "blocked", reason, sentence }),
   ),
-  { at: "deleting", sentence },
+  { at: "deleting", held: true, sentence },
+  { at: "deleting", held: false, sentence },
 ];
 const STATEMENTS: readonly Cause[] = [
   ...DROPPED.map((reason): Cause => ({ at: "dropped", leads: "Pending", reason, sentence })),

@@ -184,6 +184,8 @@ function standing(cause: Standing): Told {
     case "blocked":
       return say("False", cause.reason, cause.sentence, "stalled", NO_APPROVAL);
     case "deleting":
-      return say("False", "OperationInProgress", cause.sentence, "reconciling");
+      return cause.held
+        ? say("False", "OutcomeUnknown", cause.sentence, "held")
+        : say("False", "OperationInProgress", cause.sentence, "reconciling");
   }
 }

@@ -82,7 +82,7 @@ function held(c: Context, rule: RuleId, reading: Reading, record: ApplyRecord): 
   const what = elsewhere
     ? "The database that was read is not the one an unaccounted run was planned for."
     : (refusal?.sentence ?? "Versions are still pending.");
-  const sentence = `${what} A run that ended ${record.outcome} is not accounted for, so nothing runs; a reading with nothing pending settles it, and once it is known what it did, ${c.family.wayOut(c)}.`;
+  const sentence = `${what} A run that ended ${record.outcome} is not accounted for, so nothing runs; a reading with nothing pending settles it, and once it is known what it did, so does ${c.family.wayOut(c)}.`;
   return patch(c, `${rule}/unsettled`, {
     set: { ...readFields(c, reading), ...said.set, ...c.family.withRecord({ ...record, next: undefined }) },
     cause: { at: "historyRefused", reason: refusal?.reason ?? "OutcomeUnknown", sentence },

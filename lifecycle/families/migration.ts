@@ -165,8 +165,9 @@ const fields: FamilyFields = {
 const narration: FamilyNarration = {
   phase: migrationPhase,
   conditions: migrationConditions,
+  // An acknowledgment is an object of its own, and a namespace that is being deleted takes none.
   wayOut: (c) =>
-    c.resource.deleting ? "kubectl ptah acknowledge, or kubectl ptah settle," : "kubectl ptah acknowledge",
+    c.resource.deleting ? `kubectl ptah settle migration/${c.resource.name}` : "kubectl ptah acknowledge",
   lostEntry: (c, mirror) => ({
     type: "RunFinished",
     time: mirror.recordedAt ?? instantOf(c.nowMs),

@@ -167,7 +167,7 @@ function standing(cause: Standing): Told {
     case "blocked":
       return blocked(cause.reason, cause.sentence);
     case "deleting":
-      return told("False", "OperationInProgress", cause.sentence, "reconciling");
+      return told("False", cause.held ? "OutcomeUnknown" : "OperationInProgress", cause.sentence, "reconciling", IDLE);
   }
 }
 

@@ -18,8 +18,8 @@ export function deletion(c: Context): Move | undefined {
 
 /** A record holds deletion: people read how to end it, and its reading comes again at its instant. */
 function heldDeletion(c: Context): Move {
-  const sentence = `Being deleted; an Apply is not accounted for and holds that until a reading settles it. Once it is known what it did, ${c.family.wayOut(c)} ends it.`;
-  const told = patchIfNew(c, "9", { cause: { at: "deleting", sentence } });
+  const sentence = `Being deleted; an Apply is not accounted for and holds that until a reading settles it. Once it is known what it did, end it with ${c.family.wayOut(c)}.`;
+  const told = patchIfNew(c, "9", { cause: { at: "deleting", held: true, sentence } });
   const { nextReconciliationTime } = c.status;
   return told ?? rest("9", "Blocked", nextReconciliationTime === undefined ? undefined : msOf(nextReconciliationTime));
 }

@@ -31,7 +31,7 @@ function commonEnd(c: Context, claim: Claim): Move | undefined {
   if (c.resource.deleting) {
     return drop(c, "6/deletion", claim, {
       set: { cycle: cycleAt(c, undefined) },
-      cause: { at: "deleting", sentence: "Being deleted; nothing was started." },
+      cause: { at: "deleting", held: false, sentence: "Being deleted; nothing was started." },
     });
   }
   if (c.spec.suspend) {
