@@ -24,9 +24,10 @@ export const PTAH_MIGRATION_APPROVAL: CustomKind = {
     },
     { name: "Plan", type: "string", jsonPath: ".spec.planRef.name", description: "The plan that is approved." },
     { name: "Approver", type: "string", jsonPath: ".spec.approver.username", description: "Who approved." },
-    conditionColumn("Accepted", "Accepted", "Whether it approves the plan that stands."),
     conditionColumn("Consumed", "Consumed", "Whether one dispatch has spent it."),
     conditionColumn("Stale", "Stale", "Whether its plan no longer stands."),
+    // False of one that was spent too, which reads as a refusal; Consumed and Stale tell the two apart.
+    { ...conditionColumn("Accepted", "Accepted", "Whether it approves the plan that stands."), wide: true },
   ),
 };
 
