@@ -25,7 +25,9 @@ export const MIGRATION_REASONS = [
     REFUSED,
     "A failed or interrupted migration left its row in the revision table.",
     "database administrator",
-    `Mend what it left in the database, clear its row with ptah migrations repair or set, then ${REFRESH}.`,
+    "In this order: mend what it left in the database, clear its row with ptah migrations repair or set " +
+      `(docs/migration-runs.md has a worked example), then ${REFRESH}. An acknowledgment is needed only where a run is held ` +
+      "and no reading with nothing pending can settle it.",
   ),
   r(
     "HistoryModified",

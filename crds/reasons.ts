@@ -243,7 +243,7 @@ const READ_REASONS = [
     ],
     "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
     "author",
-    EVENTS,
+    "As the message says; kubectl ptah explain CODE tells more of the code in it.",
   ),
   r(
     "ResultMissing",

@@ -2,7 +2,7 @@
  * Troubles under which the operator goes on trying by itself, and what ends them; a person who waits is told accordingly.
  * Who acts stands in the tables of reasons and codes.
  */
-import { explainCode } from "./codes.ts";
+import { explainCode, type OperationCode } from "./codes.ts";
 import { explainReason, type ReasonName } from "./reasons.ts";
 
 /**
@@ -39,6 +39,12 @@ const PASSING: ReadonlySet<string> = new Set(["connection_failed"]);
 
 const CODE = /\bended with ([a-z_]+):/;
 
+/** The code that the message says an operation ended with. */
+export function codeIn(message: string): OperationCode | undefined {
+  const code = CODE.exec(message)?.[1];
+  return code === undefined ? undefined : explainCode(code);
+}
+
 /**
  * @param reason reason of the condition Ready
  * @param message its message, which names the code an operation ended with
@@ -48,8 +54,7 @@ export function troubleOf(reason: string, message: string): Trouble | undefined 
   const ends = REASONS_IN_TROUBLE[reason as ReasonName];
   if (ends === undefined || explainReason(reason).reason === undefined) return undefined;
   if (ends !== "code") return { ends, key: reason };
-  const code = CODE.exec(message)?.[1];
-  const entry = code === undefined ? undefined : explainCode(code);
+  const entry = codeIn(message);
   if (entry === undefined) return { ends: "time", key: reason };
   const passes = entry.who === "nobody" || PASSING.has(entry.code);
   return { ends: passes ? "time" : "person", key: `${reason} ${entry.code}` };

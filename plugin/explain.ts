@@ -12,7 +12,15 @@ import {
   PHASES,
   type Phase,
 } from "../crds/index.ts";
-import { type Advice, EVENT_REASONS, type EventReason, explainReason, REASONS, type Reason } from "../crds/reasons.ts";
+import {
+  type Advice,
+  adviceFor,
+  EVENT_REASONS,
+  type EventReason,
+  explainReason,
+  REASONS,
+  type Reason,
+} from "../crds/reasons.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { field, table } from "./text.ts";
@@ -68,14 +76,24 @@ function partsOf({ phase, condition, reason, event, code }: Explained): string[]
   ];
 }
 
-const acting = (entry: Advice & { readonly meaning: string; readonly migration?: Advice }): string[] => [
+const acting = (
+  entry: Advice & { readonly meaning: string; readonly migration?: Advice; readonly conditions?: readonly string[] },
+): string[] => [
   ...field("Meaning", entry.meaning),
   ...field("Who acts", entry.who),
   ...field("Next", entry.next),
-  ...(entry.migration === undefined
-    ? []
-    : field("For a migration", `${entry.migration.next} (${entry.migration.who})`)),
+  ...forMigration(entry),
 ];
+
+/** What differs for a migration; of a reason that a migration has. */
+function forMigration(
+  entry: Advice & { readonly migration?: Advice; readonly conditions?: readonly string[] },
+): string[] {
+  const { who, next } = adviceFor(entry, "migration");
+  const hasIt = entry.migration !== undefined || entry.conditions?.some((c) => /^(?:Progressing|Blocked)=/.test(c));
+  if (hasIt !== true || (next === entry.next && who === entry.who)) return [];
+  return field("For a migration", `${next} (${who})`);
+}
 
 function conditionLines(condition: ConditionType): string[] {
   const wanted = { positive: "True", negative: "False or absent", neutral: "either" }[condition.polarity];

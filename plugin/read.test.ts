@@ -283,6 +283,8 @@ describe("kubectl ptah explain", () => {
     expect(await explained("Reconciling")).toContain("Wanted:         either\n");
     expect(await explained("plan_refused")).toContain("Next:           Change what the message names: file and line");
     expect(await explained("unmanaged_kind")).toContain("Code:           unmanaged_kind\n");
+    expect(await explained("OperationFailed")).not.toContain("ptahschema");
+    expect(await explained("ResultMissing")).toContain("For a migration: kubectl events --for ptahmigration/NAME");
     const both = await explained("Suspended");
     for (const part of ["Phase:", "Condition:", "Reason:"]) expect(both).toContain(part);
     expect(await explained("ReadRequested")).toContain("Event:          ReadRequested (Normal, on PtahSchema");

@@ -1,11 +1,11 @@
 /** What is shown alike of a resource of every kind: where it stands, what is under way, what to do next, and lists of them. */
-import { adviceFor, explainReason } from "../crds/reasons.ts";
+import { explainReason } from "../crds/reasons.ts";
 import { nobodyLooks, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Family, Resource, UnsettledRecord } from "./families.ts";
 import { limits } from "./limits.ts";
-import { nextOf } from "./next.ts";
-import { conditionOf, familyOf } from "./resource.ts";
+import { adviceAt, nextOf } from "./next.ts";
+import { conditionOf } from "./resource.ts";
 import type { Session } from "./session.ts";
 import { type Colors, field, instant, span, table, visible } from "./text.ts";
 
@@ -49,8 +49,9 @@ export function nextLines(resource: Resource): string[] {
   const ready = conditionOf(resource, "Ready");
   const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
   if (entry === undefined) return [];
-  const { who } = adviceFor(entry, familyOf(resource));
-  return ["", ...field("Who acts", who), ...field("Next", nextOf(entry.reason, resource, ready?.message))];
+  const message = ready?.message ?? "";
+  const next = nextOf(entry.reason, resource, message) ?? "as the message of Ready says";
+  return ["", ...field("Who acts", adviceAt(entry, resource, message).who), ...field("Next", next)];
 }
 
 /** What the JSON of every kind begins with. */
