@@ -1,5 +1,5 @@
 /** `kubectl ptah acknowledge`: a person who has looked in the database ends the hold of one run that nobody could account for. */
-import { custom } from "../kube/index.ts";
+import { custom, isKubeError } from "../kube/index.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, type Failure, failed, nothingStored } from "./failure.ts";
@@ -35,6 +35,8 @@ export async function acknowledge(
     from: name,
     spec: { migrationRef: { name, uid: again.metadata.uid }, operationID: record.operationID },
     isIt: ({ spec }) => spec.operationID === record.operationID && spec.migrationRef.uid === again.metadata.uid,
+  }).catch((error: unknown) => {
+    throw whileTerminating(error, session, name);
   });
   session.io.stdout(
     `acknowledged: ${stored.metadata.name} for ${record.operationID}; the hold ends once nobody may still write\n`,
@@ -52,9 +54,19 @@ export async function acknowledge(
   return EXIT.printed;
 }
 
+/** Nothing can be created in a namespace that is being deleted; an annotation still can be written there. */
+function whileTerminating(error: unknown, { namespace }: Session, name: string): unknown {
+  if (!isKubeError(error, "Forbidden") || !error.message.includes("being terminated")) return error;
+  return failed(
+    `nothing was acknowledged: namespace ${namespace} is being deleted, and nothing can be created in it. ` +
+      `Say the same with kubectl ptah settle migration/${name} -n ${namespace}`,
+    error,
+  );
+}
+
 function shown(session: Session, migration: Migration, record: UnsettledRecord): string {
   const parts = [
-    unresolvedLines(migration, record),
+    unresolvedLines(migration, record, session.io.nowMs()),
     knownLines(migration, record, session.io.nowMs()),
     checkLines(migration, record),
     [CONSEQUENCE],

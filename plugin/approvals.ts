@@ -9,6 +9,8 @@ import { planText } from "./planview.ts";
 import { stoppedAt } from "./runview.ts";
 import type { Session } from "./session.ts";
 
+const wholeVersions = (count: number): string => `${count === 0 ? "no" : count} whole version${count > 1 ? "s" : ""}`;
+
 /** An approval as it is stored, of any kind. */
 export interface Approval extends Stored {
   readonly spec: { readonly planRef: { readonly uid: string } };
@@ -101,6 +103,6 @@ export const MIGRATION_APPROVALS: Approvals<Migration> = {
     const run = status?.lastRun;
     if (run?.plan?.uid !== plan.uid || run.outcome === "Applied" || run.outcome === "UpToDate") return undefined;
     const where = run.failure === undefined ? "" : ` at ${stoppedAt(run.failure)}`;
-    return `the run of this plan ended ${run.outcome}${where}, ${run.appliedVersions?.length ?? 0} applied`;
+    return `the run of this plan ended ${run.outcome}${where}, ${wholeVersions(run.appliedVersions?.length ?? 0)} applied`;
   },
 };

@@ -76,7 +76,9 @@ function wordsOf(entry: JournalEntry, verdict: string | undefined): string {
     ...(entry.operation === undefined ? [] : [entry.operation]),
     ...(entry.reason === undefined ? [] : [entry.reason]),
     ...(plan === undefined ? [] : [plan.name]),
-    ...(entry.appliedCount === undefined ? [] : [`${entry.appliedCount} applied`]),
+    ...(entry.appliedCount === undefined
+      ? []
+      : [`${entry.appliedCount === 0 ? "no whole version" : entry.appliedCount} applied`]),
     ...(stoppedAt === undefined ? [] : [stopOf(stoppedAt)]),
     ...(entry.approvalRequired ? ["asks for approval"] : []),
     ...(verdict === undefined ? [] : [verdict]),

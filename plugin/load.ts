@@ -12,8 +12,10 @@ import {
   type PlanDocument,
   planSummary,
 } from "../sql/index.ts";
-import { failed, nothingStored } from "./failure.ts";
+import { type Failure, failed, nothingStored } from "./failure.ts";
+import type { Resource } from "./families.ts";
 import { limits } from "./limits.ts";
+import { familyOf } from "./resource.ts";
 import type { Session } from "./session.ts";
 
 export type PlanChoice = "current" | "applied";
@@ -37,13 +39,23 @@ export interface Named {
   readonly fingerprint: string;
 }
 
+/** Why there is no plan to show, and whether one may be on its way. */
+export function noPlan(resource: Resource): Failure {
+  const { metadata, status } = resource;
+  const kind = familyOf(resource) === "migration" ? "Migration" : "Schema";
+  const none = `Ptah${kind} ${metadata.name} has no current plan (phase ${status?.phase ?? "none yet"})`;
+  const current = status?.observedGeneration === metadata.generation;
+  if (current && status?.activeOperation === undefined && status?.cycle?.next === undefined) return nothingStored(none);
+  const where = `${kind.toLowerCase()}/${metadata.name} -n ${metadata.namespace ?? ""}`;
+  return nothingStored(`${none}: a reading or a plan is under way; kubectl ptah wait ${where} returns when it is over`);
+}
+
 /** What `status` says is the plan asked for. @throws Failure (nothing stored) */
 function namedPlan(schema: Custom<PtahSchema>, choice: PlanChoice): Named {
   const where = `PtahSchema ${schema.metadata.name}`;
   if (choice === "current") {
     const plan = schema.status?.plan;
-    if (plan === undefined)
-      throw nothingStored(`${where} has no current plan (phase ${schema.status?.phase ?? "none yet"})`);
+    if (plan === undefined) throw noPlan(schema);
     return plan;
   }
   const applied = schema.status?.applied;

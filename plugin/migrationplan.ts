@@ -7,7 +7,7 @@ import type { MigrationStep } from "../crds/status/index.ts";
 import { type Custom, custom, orAbsent } from "../kube/index.ts";
 import { failed, nothingStored } from "./failure.ts";
 import type { Migration } from "./families.ts";
-import { type Named, ownedBy, type PlanChoice } from "./load.ts";
+import { type Named, noPlan, ownedBy, type PlanChoice } from "./load.ts";
 import type { Session } from "./session.ts";
 import { field, instant, table, visible } from "./text.ts";
 
@@ -18,8 +18,7 @@ function namedPlan(migration: Migration, choice: PlanChoice): Named {
   const { status } = migration;
   const where = `PtahMigration ${migration.metadata.name}`;
   if (choice === "current") {
-    if (status?.plan === undefined)
-      throw nothingStored(`${where} has no current plan (phase ${status?.phase ?? "none yet"})`);
+    if (status?.plan === undefined) throw noPlan(migration);
     return status.plan;
   }
   const { lastRun } = status ?? {};

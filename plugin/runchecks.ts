@@ -2,7 +2,7 @@
 import { normalizeEngine } from "../crds/engine.ts";
 import type { MigrationRun } from "../crds/status/index.ts";
 import type { Migration, UnsettledRecord } from "./families.ts";
-import { dirtyOf, stoppedAt, versionsOf } from "./runview.ts";
+import { appliedOf, dirtyOf, mayWriteUntil, stoppedAt } from "./runview.ts";
 import { field, instant, visible } from "./text.ts";
 
 /** The run's own account, where status still has it: a later run takes its place, a restore may lose it. */
@@ -11,7 +11,7 @@ function accountOf({ status }: Migration, record: UnsettledRecord): MigrationRun
 }
 
 /** The run field by field. */
-export function unresolvedLines(migration: Migration, record: UnsettledRecord): string[] {
+export function unresolvedLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
   const run = accountOf(migration, record);
   const { metadata, spec } = migration;
   return [
@@ -25,17 +25,17 @@ export function unresolvedLines(migration: Migration, record: UnsettledRecord): 
     ...field("Database", run?.targetIdentityDigest ?? record.targetIdentityDigest),
     ...field("Started", instant(run?.startedAt)),
     ...field("Recorded", instant(record.recordedAt)),
-    ...field("May write until", instant(record.executionNotAfter)),
+    ...field("May write until", mayWriteUntil(record, nowMs)),
     ...field("Message", run?.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
   ];
 }
 
 export function knownLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
+  const open = unknown(migration, record, nowMs);
   return [
     "Known:",
     ...known(migration, record).map((line) => `  - ${line}`),
-    "Not known:",
-    ...unknown(migration, record, nowMs).map((line) => `  - ${line}`),
+    ...(open.length === 0 ? [] : ["Not known:", ...open.map((line) => `  - ${line}`)]),
   ];
 }
 
@@ -45,9 +45,7 @@ function known(migration: Migration, record: UnsettledRecord): string[] {
   const dirty = dirtyOf(history);
   const after = history !== undefined && Date.parse(history.observedAt) >= Date.parse(record.recordedAt);
   return [
-    ...(run?.appliedVersions === undefined
-      ? []
-      : [`the run reported as applied: ${versionsOf(run.appliedVersions) ?? "nothing"}`]),
+    ...(run?.appliedVersions === undefined ? [] : [`the run reported as applied: ${appliedOf(run)}`]),
     ...(run?.failure === undefined ? [] : [`it stopped at ${stoppedAt(run.failure)}`]),
     ...(after
       ? [
@@ -65,24 +63,27 @@ function known(migration: Migration, record: UnsettledRecord): string[] {
 function unknown(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
   const run = accountOf(migration, record);
   const { history } = migration.status ?? {};
-  const until = Date.parse(record.executionNotAfter ?? "");
+  const until = mayWriteUntil(record, nowMs);
   return [
     ...(run?.appliedVersions === undefined ? ["which versions it applied: it left no account of itself"] : []),
-    run?.failure === undefined
-      ? "at which statement it stopped"
-      : `whether statement ${run.failure.statement} of version ${run.failure.version} took effect`,
+    ...unknownEffect(run),
     ...(history === undefined || Date.parse(history.observedAt) < Date.parse(record.recordedAt)
       ? ["what the revision table says: no read of it followed the run yet"]
       : []),
-    ...(until > nowMs && record.job.terminal !== true
-      ? [
-          `whether its Pod still writes: it may until ${instant(record.executionNotAfter)}; the hold does not end before`,
-        ]
-      : []),
+    ...(until === undefined
+      ? []
+      : [`whether its Pod still writes: it may until ${until}; the hold does not end before`]),
     ...(run?.targetIdentityDigest === undefined
       ? ["which database it opened: the one above is the planned one, somewhere to start looking"]
       : []),
   ];
+}
+
+/** Of a Partial run it is known which statements are kept: those before the one that the database refused. */
+function unknownEffect(run: MigrationRun | undefined): string[] {
+  if (run?.failure === undefined) return ["at which statement it stopped"];
+  if (run.outcome === "Partial") return [];
+  return [`whether statement ${run.failure.statement} of version ${run.failure.version} took effect`];
 }
 
 const TABLE = "SELECT version, state, applied, total, error, error_stmt FROM schema_migrations ORDER BY version;";
@@ -95,7 +96,7 @@ export function checkLines(migration: Migration, record: UnsettledRecord): strin
   const steps = normalizeEngine(migration.spec.target.engine) === "mysql" ? mysqlChecks(where) : postgresChecks(where);
   const lines = [
     ...steps,
-    "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set",
+    "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set (worked example: docs/migration-runs.md)",
     `kubectl ptah refresh migration/${migration.metadata.name} --wait then settles the run by itself where nothing is left pending`,
   ];
   return ["Look in the database before you answer:", ...lines.map((line, index) => `  ${index + 1}. ${line}`)];

@@ -1,5 +1,6 @@
 /** A migration's run as a person reads it: how it ended and where it stopped. Numbers and names, never SQL. */
 import type { MigrationHistory, MigrationRun, RunFailure } from "../crds/status/index.ts";
+import type { UnsettledRecord } from "./families.ts";
 import { field, instant, visible } from "./text.ts";
 
 /** `version 3, statement 2 (SQLSTATE 42P07)`. */
@@ -28,6 +29,18 @@ export function versionsOf(versions: readonly number[] | undefined): string | un
   return `${versions.slice(0, VERSIONS_MAX).join(", ")}${more}`;
 }
 
+/** Which versions a run applied whole; a run that stopped half-way may have kept statements besides. */
+export function appliedOf({ outcome, appliedVersions }: MigrationRun): string {
+  const halfWay = outcome === "Partial" || outcome === "Unknown";
+  return versionsOf(appliedVersions) ?? (halfWay ? "no whole version" : "nothing");
+}
+
+/** Until when somebody may still write; undefined where nobody may any more. */
+export function mayWriteUntil({ job, executionNotAfter }: UnsettledRecord, nowMs: number): string | undefined {
+  const over = job.terminal === true || Date.parse(executionNotAfter ?? "") <= nowMs;
+  return over ? undefined : instant(executionNotAfter);
+}
+
 /** Who let it run. */
 function authorityOf({ approval, authorization }: MigrationRun): string | undefined {
   if (approval !== undefined) return `approval ${approval.name} by ${visible(approval.approver.username)}`;
@@ -43,10 +56,7 @@ export function runLines(run: MigrationRun): string[] {
     ...field("Run plan", run.plan?.name),
     ...field("Run let by", authorityOf(run)),
     ...field("Run Job", run.job?.name),
-    ...field(
-      "Run applied",
-      run.appliedVersions === undefined ? undefined : (versionsOf(run.appliedVersions) ?? "nothing"),
-    ),
+    ...field("Run applied", run.appliedVersions === undefined ? undefined : appliedOf(run)),
     ...field("Run stopped at", run.failure && stoppedAt(run.failure)),
     ...field("Run message", run.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
     ...field(

@@ -3,6 +3,7 @@ import { annotation } from "../crds/names.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
 import { EXIT, type ExitCode, failed, nothingStored } from "./failure.ts";
 import type { Resource, Target, UnsettledRecord } from "./families.ts";
+import { mayWriteUntil } from "./runview.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant } from "./text.ts";
 import { waitUntil } from "./wait.ts";
@@ -19,7 +20,9 @@ export async function settle<T extends Resource>(
   if (record === undefined) throw nothingStored(`no Apply of ${name} is unsettled`);
   const instead = family.unsettleable(resource);
   if (instead !== undefined) throw failed(`nothing was settled: ${instead}`);
-  session.io.stdout(`${recordLines(family.kind, `${session.namespace}/${name}`, record).join("\n")}\n`);
+  session.io.stdout(
+    `${recordLines(family.kind, `${session.namespace}/${name}`, record, session.io.nowMs()).join("\n")}\n`,
+  );
   if (!flags.yes) {
     const question = "Have you established what that run did to the database? Its record is ended on your word.";
     await confirm(session.io, question, name);
@@ -43,7 +46,7 @@ export async function settle<T extends Resource>(
   return EXIT.printed;
 }
 
-function recordLines(kind: string, name: string, record: UnsettledRecord): string[] {
+function recordLines(kind: string, name: string, record: UnsettledRecord, nowMs: number): string[] {
   return [
     ...field(kind.replace(/^Ptah/, ""), name),
     ...field("Operation", record.operationID),
@@ -52,6 +55,6 @@ function recordLines(kind: string, name: string, record: UnsettledRecord): strin
     ...field("Plan", record.plan?.name),
     ...field("Database", record.targetIdentityDigest),
     ...field("Recorded", instant(record.recordedAt)),
-    ...field("May write until", instant(record.executionNotAfter)),
+    ...field("May write until", mayWriteUntil(record, nowMs)),
   ];
 }
