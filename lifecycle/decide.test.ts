@@ -151,7 +151,7 @@ describe("what people read", () => {
     ["Blocked", { at: "targetMoved", sentence: "" }],
     ["Suspended", { at: "suspended", owes: true }],
   ] as const)("shows %s for %j", (phase, cause) => {
-    expect(schemaFamily.phase(cause)).toBe(phase);
+    expect(schemaFamily.phase(cause, false)).toBe(phase);
   });
 
   test("messages are bounded", () => {

@@ -4,7 +4,7 @@
  */
 import type { Condition } from "../crds/common.ts";
 import type { Claim } from "../crds/status/index.ts";
-import { READ, type Told } from "./conditions.ts";
+import { NOT_TRIED, NOT_WAITING, READ, type Told } from "./conditions.ts";
 import type { Context, Status } from "./context.ts";
 import type { FamilyCause } from "./families/causes.ts";
 import { MESSAGE_MAX } from "./limits.ts";
@@ -66,14 +66,22 @@ export type Cause = SharedCause | FamilyCause;
  * @returns the very object it was given when phase, conditions and observedGeneration already say all of it
  */
 export function present(c: Context, status: Status, cause: Cause): Status {
-  const phase = c.family.phase(cause) ?? status.phase;
+  const owes = c.family.record(status) !== undefined;
+  const phase = c.family.phase(cause, owes) ?? status.phase;
   const { generation } = c.resource;
-  const told = c.family.conditions(cause).filter((line) => line !== READ || !tellsOfApply(status.conditions));
+  const told = toldIn(phase, status.conditions, c.family.conditions(cause, owes));
   const conditions = merged(status.conditions, told, generation, c.nowMs);
   if (phase === status.phase && conditions === status.conditions && generation === status.observedGeneration) {
     return status;
   }
   return { ...status, phase, conditions, observedGeneration: generation };
+}
+
+/** What a cause tells, as far as it outweighs what stands; an approval is asked for only in the phase that waits for one. */
+function toldIn(phase: Status["phase"], standing: readonly Condition[] | undefined, told: Told): Told {
+  const kept = tellsOfApply(standing) ? told.filter((line) => line !== READ && line !== NOT_TRIED) : told;
+  const waits = phase === "AwaitingApproval" || kept.some(([type]) => type === NOT_WAITING[0]);
+  return waits ? kept : [...kept, NOT_WAITING];
 }
 
 /** Why an Apply failed is told until a proof or another Apply says otherwise: the person who decides next needs it. */
@@ -95,9 +103,10 @@ function conditionAfter(
   nowMs: number,
 ): Condition | null | undefined {
   if (value === "absent") return old === undefined ? undefined : null;
+  if (value === "doubtful" && old?.status !== "True") return undefined;
   const never = old === undefined && (value === "stale" || (value !== "True" && ONLY_AFTER_TRUE.has(type)));
   if (never) return undefined;
-  const status = value === "stale" ? "Unknown" : value;
+  const status = value === "stale" || value === "doubtful" ? "Unknown" : value;
   const message = bounded(sentence);
   const kept = old?.status === status;
   const same = kept && old.reason === reason && old.message === message && old.observedGeneration === generation;

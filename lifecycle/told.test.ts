@@ -104,6 +104,41 @@ describe("what people are told", () => {
     expect(w.condition("ReconciliationFailed")).toBe("False Succeeded");
   });
 
+  test("a password that is refused, a Secret that is gone and a suspension each tell only what is known", () => {
+    let refused = false;
+    const wrong = { error: { code: "authentication_failed", message: "No." }, driftReportDigest: undefined };
+    const w = new TestWorld(tools, SPEC, () => (refused ? wrong : {}));
+    w.settle();
+    expect(w.condition("DatabaseReachable")).toBe("True Observed");
+    refused = true;
+    w.wallMs += 3_600_000;
+    w.settle();
+    expect(w.status.phase).toBe("Failed");
+    expect(w.condition("DatabaseReachable")).toBe("False OperationFailed");
+    expect(w.condition("InSync")).toBe("Unknown OperationFailed");
+    expect(message(w, "ReconciliationFailed")).toContain("tried again after");
+    w.edit((spec) => ({ ...spec, suspend: true }));
+    w.settle();
+    expect(w.status.phase).toBe("Suspended");
+    expect(w.condition("ReconciliationFailed")).toBeUndefined();
+  });
+
+  test("no approval is asked for while a plan that waits is read again, and then it is again", () => {
+    const w = new TestWorld(tools, SPEC, database(planOf(CREATE)).answer);
+    w.settle();
+    expect(w.condition("ApprovalRequired")).toBe("True PlanReady");
+    w.holdJobs = true;
+    w.wallMs += 3_600_000;
+    w.settle();
+    expect(w.status.phase).toBe("Observing");
+    expect(w.condition("ApprovalRequired")).toBe("Unknown StaleObservation");
+    w.holdJobs = false;
+    w.endJobs();
+    w.settle();
+    expect(w.status.phase).toBe("AwaitingApproval");
+    expect(w.condition("ApprovalRequired")).toBe("True PlanReady");
+  });
+
   test("an unreadable mirror names every step out of it, the finalizer included", () => {
     const w = new TestWorld(tools, SPEC, () => ({}));
     w.annotations["operator.ptah.run/unsettled-apply"] = "{}";

@@ -78,6 +78,16 @@ describe("a run that ended partly", () => {
     expect(journal(w)).toEqual(["PlanPublished", "RunFinished Partial", "Verified Pending"]);
   });
 
+  test("stays Blocked while its source is refused, and says both", () => {
+    const { w } = blocked();
+    w.source = { state: "refused", reason: "SourceNotFound", sentence: "ConfigMap orders-migrations does not exist." };
+    w.wallMs += 3_600_000;
+    w.settle();
+    expect(w.condition("Ready")).toBe("False SourceNotFound");
+    expect(w.condition("Blocked")).toBe("True OutcomeUnknown");
+    expect(w.status.phase).toBe("Blocked");
+  });
+
   test("says where it stopped and what is kept, and names no code of an unknown outcome", () => {
     const dir = directory([1]);
     const kept = "version 1: statement 2 of 3 failed (SQLSTATE 42P01); its first statement is kept";

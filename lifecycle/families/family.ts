@@ -137,9 +137,9 @@ export interface FamilyFields {
 
 /** What a family tells people. */
 export interface FamilyNarration {
-  /** Undefined where the phase stays what it is. */
-  readonly phase: (cause: Cause) => Phase | undefined;
-  readonly conditions: (cause: Cause) => Told;
+  /** Undefined where the phase stays what it is. @param owes an Apply is not accounted for */
+  readonly phase: (cause: Cause, owes: boolean) => Phase | undefined;
+  readonly conditions: (cause: Cause, owes: boolean) => Told;
   /** How a person ends the wait for a proof: a command, for messages. */
   readonly wayOut: (c: Context) => string;
   /** The journal's entry of an Apply whose record a restore brought back. */

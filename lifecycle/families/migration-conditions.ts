@@ -6,10 +6,19 @@ import { type Flow, type Line, NO_APPROVAL, type Told, told } from "../condition
 import type { Cause, SharedCause } from "../present.ts";
 import { ofSequence, ofStatements, type SequenceCause } from "./causes.ts";
 
-export function migrationConditions(cause: Cause): Told {
+/** @param owes a run is not accounted for */
+export function migrationConditions(cause: Cause, owes: boolean): Told {
   if (ofStatements(cause)) return [];
-  return ofSequence(cause) ? own(cause) : shared(cause);
+  const said = ofSequence(cause) ? own(cause) : shared(cause);
+  return owes ? said.map((line) => (line[0] === "Blocked" && line[1] === "False" ? HELD : line)) : said;
 }
+
+const HELD: Line = [
+  "Blocked",
+  "True",
+  "OutcomeUnknown",
+  "A run is not accounted for; nothing else runs until it is settled.",
+];
 
 /** @param flow `held…`: a run that is not accounted for keeps it blocked, whatever comes by itself */
 function say(

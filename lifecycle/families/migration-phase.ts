@@ -12,10 +12,14 @@ const READING: Readonly<Record<OperationName, MigrationPhase>> = {
   Apply: "Applying",
 };
 
-/** @returns undefined where the phase stays what it is */
-export function migrationPhase(cause: Cause): MigrationPhase | undefined {
+/**
+ * @param owes a run is not accounted for: what else fails meanwhile does not take the resource out of Blocked
+ * @returns undefined where the phase stays what it is
+ */
+export function migrationPhase(cause: Cause, owes: boolean): MigrationPhase | undefined {
   if (ofStatements(cause)) return undefined;
-  return ofSequence(cause) ? own(cause) : shared(cause);
+  const phase = ofSequence(cause) ? own(cause) : shared(cause);
+  return owes && phase === "Failed" ? "Blocked" : phase;
 }
 
 function own(cause: SequenceCause): MigrationPhase {

@@ -1,5 +1,16 @@
 /** A schema's conditions, one case per cause. */
-import { ACTIVE, failed, IDLE, type Line, NO_APPROVAL, READ, SUCCEEDED, type Told, told } from "../conditions.ts";
+import {
+  ACTIVE,
+  failed,
+  IDLE,
+  type Line,
+  NO_APPROVAL,
+  NOT_TRIED,
+  READ,
+  SUCCEEDED,
+  type Told,
+  told,
+} from "../conditions.ts";
 import type { Cause, OperationName, SharedCause } from "../present.ts";
 import { ofSequence, type StatementsCause } from "./causes.ts";
 
@@ -24,16 +35,14 @@ function conditionsOf(cause: Own): Told {
     case "resultUnread":
       return told("False", "OperationInProgress", cause.sentence, "reconciling");
     case "podHeld":
-      return told("False", cause.reason, cause.sentence, "reconciling");
-    case "readFailed":
-      return told(
-        "False",
+      return told("False", cause.reason, cause.sentence, "reconciling", NOT_TRIED, [
+        "DatabaseReachable",
+        "stale",
         cause.reason,
         cause.sentence,
-        "reconciling",
-        failed(cause.reason, cause.sentence),
-        ...(cause.unreachable ? [["DatabaseReachable", "False", cause.reason, cause.sentence] as const] : []),
-      );
+      ]);
+    case "readFailed":
+      return readFailed(cause);
     case "unbuilt":
       return told(
         "False",
@@ -42,6 +51,7 @@ function conditionsOf(cause: Own): Told {
         "reconciling",
         IDLE,
         failed("ConfigurationError", cause.sentence),
+        ...unread("ConfigurationError", cause.sentence),
       );
     case "sourceRefused":
       return told(
@@ -52,7 +62,7 @@ function conditionsOf(cause: Own): Told {
         ACTIVE,
         failed(cause.reason, cause.sentence),
         ["ArtifactResolved", "False", cause.reason, cause.sentence],
-        ["InSync", "stale", "SourceFreshnessUnknown", "What is declared now cannot be read."],
+        ...unread("SourceFreshnessUnknown", "What is declared now cannot be read."),
       );
     default:
       return outcome(cause);
@@ -128,6 +138,7 @@ function standing(cause: Standing): Told {
         "TargetIdentityChanged",
         cause.sentence,
         "stalled",
+        NOT_TRIED,
         ["InSync", "Unknown", "TargetIdentityChanged", cause.sentence],
         ["DriftDetected", "stale", "TargetIdentityChanged", cause.sentence],
       );
@@ -171,10 +182,31 @@ function standing(cause: Standing): Told {
   }
 }
 
+/** What was proved before does not speak for now. */
+const unread = (reason: string, sentence: string): readonly Line[] => [
+  ["InSync", "stale", reason, sentence],
+  ["DriftDetected", "stale", reason, sentence],
+];
+
+/** The database was not read: it is known to be out of reach, or nothing is known of it. A Plan failed after a reading. */
+function readFailed({ type, reason, sentence, unreachable }: Extract<Own, { readonly at: "readFailed" }>): Told {
+  const reached: Line = ["DatabaseReachable", unreachable ? "False" : "stale", reason, sentence];
+  return told(
+    "False",
+    reason,
+    sentence,
+    "reconciling",
+    failed(reason, sentence),
+    ...unread(reason, sentence),
+    ...(unreachable || type !== "Plan" ? [reached] : []),
+  );
+}
+
 /** A cycle begins; what was proved of another declaration does not speak for this one. */
 function begun(cause: Extract<Own, { readonly at: "begun" }>): Told {
   const common: readonly Line[] = [
     ACTIVE,
+    READ,
     ["ArtifactResolved", "True", "SnapshotTaken", cause.sentence],
     ["EngineSupported", "True", "SupportedEngine", "This engine is supported."],
   ];
@@ -347,7 +379,12 @@ function suspended(owes: boolean): Told {
   const sentence = owes
     ? "Suspended. An Apply is not proved yet; its proof starts when spec.suspend is false, and the database's lock is kept until then. To end it without a proof, once it is known what it did: kubectl ptah settle."
     : "No new operation starts while spec.suspend is true.";
-  return told("False", "Suspended", sentence, "rests", ["Suspended", "True", "Requested", "spec.suspend asks for it."]);
+  return told("False", "Suspended", sentence, "rests", NOT_TRIED, [
+    "Suspended",
+    "True",
+    "Requested",
+    "spec.suspend asks for it.",
+  ]);
 }
 
 const ENGINE_REASONS = new Set(["UnsupportedEngine", "UnsupportedSource", "UnsupportedServerVersion"]);
@@ -361,8 +398,9 @@ function blocked(reason: string, sentence: string): Told {
     "stalled",
     ACTIVE,
     ["Applying", "False", reason, sentence],
-    ["InSync", "stale", reason, sentence],
-    ["DriftDetected", "stale", reason, sentence],
+    NOT_TRIED,
+    ["DatabaseReachable", "stale", reason, sentence],
+    ...unread(reason, sentence),
     ...engine,
   );
 }

@@ -58,6 +58,9 @@ const REFUSALS: Readonly<Record<string, "ProtectedTable" | "PlanRefused" | "Plan
   plan_too_large: "PlanTooLarge",
 };
 
+/** The server did not answer, or let nobody in. */
+const UNREACHABLE: ReadonlySet<string> = new Set(["connection_failed", "authentication_failed"]);
+
 function judgeError(
   c: Context,
   rule: RuleId,
@@ -72,7 +75,7 @@ function judgeError(
   // A refused proof has read that changes are left only where the fence was hit; any other refusal proves nothing.
   if (refusal === undefined || (record !== undefined && refusal !== "ProtectedTable")) {
     const again = `${sentence}. It is tried again after ${c.spec.execution.failureRetryInterval}.`;
-    const unreachable = error.code === "connection_failed";
+    const unreachable = UNREACHABLE.has(error.code);
     return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again, unreachable });
   }
   return planRefused(c, rule, claim, refusal, error.message);
