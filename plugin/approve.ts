@@ -48,7 +48,7 @@ export async function approve<T extends Resource>(
     passingSinceMs ??= nowMs;
     return nowMs - passingSinceMs >= limits.heldMs ? verdict : { state: "going" };
   };
-  session.io.stdout(`${await waitUntil(session, target, flags.waitMs, mindTrouble(session, judge, again))}\n`);
+  session.io.stdout(`${await waitUntil(session, target, flags.waitMs, mindTrouble(session, family, judge, again))}\n`);
   return EXIT.printed;
 }
 

@@ -24,7 +24,7 @@ export async function refresh(session: Session, target: Target, wait: boolean, w
     : `; kubectl ptah ${target.family.words[0]} ${target.name} -n ${session.namespace} shows what it finds`;
   session.io.stdout(`a read of the database of ${target.name} is requested (${instant(value)})${follow}\n`);
   if (!wait) return EXIT.printed;
-  const judge = mindTrouble(session, (resource: Resource) => readVerdict(resource, before, value), before);
+  const judge = mindTrouble(session, target.family, (resource) => readVerdict(resource, before, value), before);
   session.io.stdout(`${await waitUntil(session, target, waitMs, judge)}\n`);
   return EXIT.printed;
 }

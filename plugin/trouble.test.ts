@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { limits } from "./limits.ts";
 import { condition, digest, EPOCH, run, type World, waitingWorld } from "./testing.ts";
 
+const AT = "2026-01-01T00:00:00Z";
+
 const claim = (change: Record<string, unknown> = {}) => ({
   type: "Observe",
   id: digest("9"),
@@ -39,6 +41,7 @@ describe("waiting for a reading that fails", () => {
     expect([ran.code, ran.stdout]).toEqual([1, ""]);
     expect(ran.stderr).toContain("orders: Failed: Observe ended with authentication_failed: why.");
     expect(ran.stderr).toContain("orders is Failed (OperationFailed): Observe ended with authentication_failed: why.");
+    expect(ran.stderr).toEndWith("Once it is mended: kubectl ptah refresh schema/orders -n shop --wait\n");
   });
 
   test("ends after a bounded time where it may pass by itself", async () => {
@@ -73,6 +76,18 @@ describe("waiting for a reading that fails", () => {
         }),
     });
     expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
+  });
+
+  test("does not end on a failure about files that were edited since", async () => {
+    const world = failing("plan_failed", { attempt: 5 });
+    const resolved = { identity: "cm-uid", contentDigest: digest("2"), digest: digest("2") };
+    const source = { kind: "ConfigMap", requestedReference: "ConfigMap/orders", resolvedAt: AT, ...resolved };
+    world.status({ source });
+    world.put("configmaps", { metadata: { name: "orders", uid: "cm-uid" }, data: { "orders.sql": "SELECT 1" } });
+    const ran = await run(world, ["wait", "orders", "--wait-timeout", "3s"]);
+    expect(ran.stderr).toContain("gave up after 3s");
+    world.drop("configmaps", "orders");
+    expect((await run(world, ["wait", "orders", "--wait-timeout", "3s"])).stderr).not.toContain("gave up");
   });
 
   test("a read asked for does not end on the failure from before it, but on its own", async () => {

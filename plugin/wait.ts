@@ -206,20 +206,27 @@ export async function patiently<R>(
 }
 
 /**
- * A judge that also stops where a reading keeps failing and somebody has to act on it.
+ * A judge that also stops where a reading of the present source keeps failing and somebody has to act on it.
  * @param before the resource when something was asked for, whose failure may be over by now
  */
 export function mindTrouble<T extends Resource>(
   session: Session,
+  family: Family<T>,
   judge: (resource: T) => Verdict | Promise<Verdict>,
   before?: T,
 ): (resource: T) => Promise<Verdict> {
   const watch = troubleWatch(() => session.io.monotonicMs(), before);
   return async (resource) => {
     const verdict = await judge(resource);
-    const stops = watch(resource) && verdict.state === "going";
-    return stops ? { state: "stopped", message: stuckMessage(resource) } : verdict;
+    const stops = watch(resource) && verdict.state === "going" && (await isResolved(session, family.source(resource)));
+    return stops ? { state: "stopped", message: `${stuckMessage(resource)}${onceMended(family, resource)}` } : verdict;
   };
+}
+
+/** How to see at once whether it is mended; a Pod that waits goes on by itself. */
+function onceMended<T extends Resource>(family: Family<T>, { metadata, status }: T): string {
+  if (status?.activeOperation?.dispatchStarted === true) return "";
+  return ` Once it is mended: kubectl ptah refresh ${family.words[0]}/${metadata.name} -n ${metadata.namespace} --wait`;
 }
 
 /** The phase a `--for` names. @throws Failure (usage) */
@@ -237,7 +244,8 @@ export async function waitFor(
   timeoutMs: number,
 ): Promise<ExitCode> {
   const wanted = phase === undefined ? undefined : phaseNamed(target.family, phase);
-  const judge = mindTrouble(session, wanted === undefined ? restJudge(session, target.family) : inPhase(wanted));
+  const { family } = target;
+  const judge = mindTrouble(session, family, wanted === undefined ? restJudge(session, family) : inPhase(wanted));
   session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
   return EXIT.printed;
 }
