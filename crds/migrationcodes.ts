@@ -8,7 +8,8 @@ const HASH = "Put back what was reviewed, or write ptah.sum again with ptah migr
 const TABLE = "Mend or move away the table; the message says how.";
 const REREAD = "Nothing to do; the history is read again and planned anew.";
 const REPAIR =
-  "Look at what the migration left in the database; the message names the option of ptah migrations repair.";
+  "Look at what the migration left in the database; the message names the option of ptah migrations repair, and " +
+  "docs/migration-runs.md has a worked example.";
 
 const group = (
   who: Actor,
