@@ -149,7 +149,7 @@ describe("what people read", () => {
     ["Pending", { at: "superseded" }],
     ["Pending", { at: "bindingChanged" }],
     ["Blocked", { at: "targetMoved", sentence: "" }],
-    ["Suspended", { at: "suspended", owes: true }],
+    ["Suspended", { at: "suspended", wayOut: "x" }],
   ] as const)("shows %s for %j", (phase, cause) => {
     expect(schemaFamily.phase(cause, false)).toBe(phase);
   });

@@ -113,7 +113,7 @@ test("a Pod that cannot start takes off the failure of the attempt before", () =
 test("why an Apply failed is told on while suspended", () => {
   const status = after("schema", [
     { at: "applied", unknown: true, sentence: "What it did is not known." },
-    { at: "suspended", owes: true },
+    { at: "suspended", wayOut: "kubectl ptah settle" },
   ]);
   expect(says(status, "ReconciliationFailed")).toBe("True");
 });

@@ -50,7 +50,11 @@ export type SharedCause =
   | { readonly at: "settled"; readonly username: string }
   | { readonly at: "restored" }
   | { readonly at: "planStale"; readonly leads: Leads; readonly sentence: string }
-  | { readonly at: "suspended"; readonly owes: boolean }
+  | {
+      readonly at: "suspended";
+      /** How a person ends what is owed; undefined where nothing is. */
+      readonly wayOut: string | undefined;
+    }
   | { readonly at: "blocked"; readonly reason: string; readonly sentence: string }
   | {
       readonly at: "deleting";

@@ -39,8 +39,8 @@ const SHARED: readonly Cause[] = [
   { at: "settled", username: "ann" },
   { at: "restored" },
   ...LEADS.map((leads): Cause => ({ at: "planStale", leads, sentence })),
-  { at: "suspended", owes: true },
-  { at: "suspended", owes: false },
+  { at: "suspended", wayOut: "kubectl ptah settle" },
+  { at: "suspended", wayOut: undefined },
   ...(["UnsupportedEngine", "UnsupportedSource", "RealmConflict", "RealmNotAuthorized"] as const).map(
     (reason): Cause => ({ at: "blocked", reason, sentence }),
   ),

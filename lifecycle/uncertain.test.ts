@@ -200,6 +200,17 @@ describe("a run that ended partly", () => {
     expect(w.status.phase).toBe("Suspended");
   });
 
+  test("says while suspended and deleted that only the settling of it ends the wait", () => {
+    const { w } = partial();
+    w.stepTo(({ status }) => status.lastRun !== undefined);
+    w.edit((spec) => ({ ...spec, suspend: true }));
+    w.deleting = true;
+    w.settle();
+    const said = w.status.conditions?.find((c) => c.type === "Ready")?.message;
+    expect(said).toContain("kubectl ptah settle migration/orders.");
+    expect(said).not.toContain("acknowledge");
+  });
+
   test("survives a restore without status: Blocked, with the entry that was lost, until it is settled", () => {
     const { dir, w } = blocked();
     const run = id(w);

@@ -185,10 +185,11 @@ function standing(cause: Standing): Told {
         "held",
       );
     case "suspended": {
-      const sentence = cause.owes
-        ? "Suspended. A run is not accounted for; its reading starts when spec.suspend is false. To end it without one, once it is known what it did: kubectl ptah acknowledge."
+      const owes = cause.wayOut !== undefined;
+      const sentence = owes
+        ? `Suspended. A run is not accounted for; its reading starts when spec.suspend is false. To end it without one, once it is known what it did: ${cause.wayOut}.`
         : "No new operation starts while spec.suspend is true.";
-      return say("False", "Suspended", sentence, cause.owes ? "heldAtRest" : "rests");
+      return say("False", "Suspended", sentence, owes ? "heldAtRest" : "rests");
     }
     case "blocked":
       return say("False", cause.reason, cause.sentence, "stalled", NO_APPROVAL);

@@ -174,7 +174,7 @@ function standing(cause: Standing): Told {
         cause.sentence,
       ]);
     case "suspended":
-      return suspended(cause.owes);
+      return suspended(cause.wayOut);
     case "blocked":
       return blocked(cause.reason, cause.sentence);
     case "deleting":
@@ -276,7 +276,7 @@ function bindingChanged(): Told {
 }
 
 function dropped(cause: Extract<Outcome, { readonly at: "dropped" }>): Told {
-  if (cause.leads === "Suspended") return suspended(false);
+  if (cause.leads === "Suspended") return suspended(undefined);
   if (cause.leads === "AwaitingApproval") {
     return told("False", "AwaitingApproval", cause.sentence, "rests", IDLE, [
       "ApprovalRequired",
@@ -375,10 +375,11 @@ function applied(unknown: boolean, sentence: string): Told {
     : told("False", "VerifyingConvergence", sentence, "reconciling", inSync, approval, plan, SUCCEEDED, IDLE);
 }
 
-function suspended(owes: boolean): Told {
-  const sentence = owes
-    ? "Suspended. An Apply is not proved yet; its proof starts when spec.suspend is false, and the database's lock is kept until then. To end it without a proof, once it is known what it did: kubectl ptah settle."
-    : "No new operation starts while spec.suspend is true.";
+function suspended(wayOut: string | undefined): Told {
+  const sentence =
+    wayOut !== undefined
+      ? `Suspended. An Apply is not proved yet; its proof starts when spec.suspend is false, and the database's lock is kept until then. To end it without a proof, once it is known what it did: ${wayOut}.`
+      : "No new operation starts while spec.suspend is true.";
   return told("False", "Suspended", sentence, "rests", NOT_TRIED, [
     "Suspended",
     "True",

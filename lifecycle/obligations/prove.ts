@@ -73,7 +73,7 @@ function proofOf(c: Context, record: ApplyRecord): Move | undefined {
   if (given !== undefined) return given;
   if (!c.family.proofStopsEverything && record.next === undefined) return c.family.afterProof(c, record);
   if (c.spec.suspend) {
-    const told = patchIfNew(c, "8/suspended", { cause: { at: "suspended", owes: true } });
+    const told = patchIfNew(c, "8/suspended", { cause: { at: "suspended", wayOut: c.family.wayOut(c) } });
     return told ?? restUntil("8/suspended", "Suspended", nextRenewalMs(c));
   }
   const { retryNotBefore } = c.status;

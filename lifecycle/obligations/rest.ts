@@ -38,7 +38,8 @@ export function suspension(c: Context): Move | undefined {
     ...(underWay ? { cycle: cycleAt(c, undefined) } : {}),
     ...(c.status.nextReconciliationTime === undefined ? {} : { nextReconciliationTime: undefined }),
   };
-  const change = { cause: { at: "suspended", owes: c.record !== undefined } } as const;
+  const wayOut = c.record === undefined ? undefined : c.family.wayOut(c);
+  const change = { cause: { at: "suspended", wayOut } } as const;
   const told = patchIfNew(c, "12", Object.keys(set).length === 0 ? change : { ...change, set });
   return told ?? rest("12", "Suspended");
 }

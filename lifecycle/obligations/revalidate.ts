@@ -23,7 +23,7 @@ const dropped = (leads: Leads, reason: string, sentence: string): Cause => ({ at
 /** What a claim that suspension dropped leads to: Suspended, or one pass before it. */
 const suspendedBy = (c: Context, owes: boolean): Cause =>
   c.family.suspendLeads === "Suspended"
-    ? { at: "suspended", owes }
+    ? { at: "suspended", wayOut: owes ? c.family.wayOut(c) : undefined }
     : dropped(c.family.suspendLeads, "Suspended", "spec.suspend asks for it; nothing more is started.");
 
 /** Ends a claim for something anyone may change at any time; undefined when nothing of it happened. */
