@@ -315,6 +315,9 @@ describe("a run that failed", () => {
     w.settle();
     expect(w.status.phase).toBe("Failed");
     expect(w.status.lastRun).toMatchObject({ outcome: "Failed", appliedVersions: [] });
+    expect(message(w)).toBe(
+      "The run failed before its first statement (migration_failed: The run did not end as it should); nothing was run.",
+    );
     expect(w.status.unresolvedRun).toBeUndefined();
     expect(dir.state.runs).toBe(1);
     dir.state.run = undefined;

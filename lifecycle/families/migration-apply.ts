@@ -68,15 +68,25 @@ function runSentence(run: RunDocument, error: OperationResult["error"]): string 
     case "applied":
       return `The run applied ${versions(applied)}; the history is read back.`;
     case "failed":
-      if (error?.code === "apply_refused" && failure === undefined && applied.length === 0) {
-        return `The run was refused before its first statement${where}; nothing was run.`;
-      }
-      return `The run failed${error === undefined ? at : ` (${error.code}${where})`} after it applied ${versions(applied)}.`;
+      return failedSentence(run, error, where);
     case "partial":
       return `The run stopped half-way${where}. It applied ${whole(applied)} before.`;
     default:
       return `What the run did is not known${where}. It applied ${whole(applied)} before.`;
   }
+}
+
+/** A run that selected nothing, or whose file was refused, sent no statement. */
+function failedSentence(run: RunDocument, error: OperationResult["error"], where: string): string {
+  const { failure, applied, planned } = run;
+  const refused = error?.code === "apply_refused";
+  const why = error === undefined ? where : ` (${error.code}${where})`;
+  if (failure === undefined && applied.length === 0 && (refused || planned.length === 0)) {
+    return refused
+      ? `The run was refused before its first statement${where}; nothing was run.`
+      : `The run failed before its first statement${why}; nothing was run.`;
+  }
+  return `The run failed${why} after it applied ${versions(applied)}.`;
 }
 
 export function concludeRun(c: Context, rule: RuleId, claim: Claim, outcome: Outcome): Move {
