@@ -20,7 +20,7 @@ import {
   sent,
 } from "../lab/migrations.ts";
 import { applyPod, killExecutor } from "../lab/operation-pod.ts";
-import { approve, conditionOf, waitForPhase } from "../lab/subject.ts";
+import { approve, conditionOf, type ResourceOptions, waitForPhase } from "../lab/subject.ts";
 
 /**
  * A run is broken off in the middle of its second statement. It never runs again by itself; what is known of it is told, and once a
@@ -36,8 +36,8 @@ const VERSIONS: Files = {
 };
 const REST =
   "alter table orders add column if not exists note varchar(40); delete from notes; insert into notes values (1), (2)";
-/** The shortest there is: where nobody saw a Pod end, the record holds until its executor cannot run any more. */
-const SHORT = { execution: { activeDeadlineSeconds: 30 }, policy: { lockTimeout: "20s" } };
+/** Where nobody saw a Pod end, the record holds until its executor cannot run any more. */
+const SHORT = { execution: { activeDeadlineSeconds: 60 }, policy: { lockTimeout: "30s" } };
 
 interface Engine {
   readonly engine: "postgresql" | "mariadb";
@@ -74,8 +74,8 @@ async function scene(what: string, { engine }: Engine): Promise<Scene> {
 }
 
 /** A run that stands at its second statement. */
-async function standing({ name, server }: Scene): Promise<HeldTable> {
-  await declareMigration(lab, at(name), server, VERSIONS, SHORT);
+async function standing({ name, server }: Scene, more: Partial<ResourceOptions> = {}): Promise<HeldTable> {
+  await declareMigration(lab, at(name), server, VERSIONS, more);
   await waitForPhase(lab, at(name), "AwaitingApproval");
   const held = await holdTable(server, "orders");
   await approve(lab, at(name), name);
@@ -136,7 +136,7 @@ describe("broken off in the middle of a statement", () => {
     "by the deletion of its Pod: told as far as its account was read (%s)",
     async (_, engine) => {
       const here = await scene("deleted", engine);
-      const held = await standing(here);
+      const held = await standing(here, SHORT);
       const pod = await applyPod(lab, at(here.name));
       await lab.must(["delete", "pod", pod.metadata.name, "-n", NAMESPACE, "--wait=false"]);
       await waitFor("the Pod to go", async () => (await lab.get("pod", pod.metadata.name, NAMESPACE)) === undefined, {
@@ -149,7 +149,7 @@ describe("broken off in the middle of a statement", () => {
 
   test.concurrent("by the forced deletion of its Pod: unknown, and held until its executor cannot run any more", async () => {
     const here = await scene("forced", POSTGRESQL);
-    const held = await standing(here);
+    const held = await standing(here, SHORT);
     const pod = await applyPod(lab, at(here.name));
     await lab.must(["delete", "pod", pod.metadata.name, "-n", NAMESPACE, "--force", "--grace-period=0"]);
     await held.letGo();
@@ -181,7 +181,7 @@ describe("broken off in the middle of a statement", () => {
       const url = new URL(server.url);
       url.host = `${nodeAddress}:${line.port}`;
       await lab.apply(secretObject(NAMESPACE, `${name}-line`, url.href));
-      await declareMigration(lab, at(name), { ...server, secret: `${name}-line` }, VERSIONS, SHORT);
+      await declareMigration(lab, at(name), { ...server, secret: `${name}-line` }, VERSIONS);
       await approve(lab, at(name), name);
       await waitFor("the statement without an answer", () => line.swallowed() && true, {
         timeoutMs: LAB_LIMITS.convergenceMs,

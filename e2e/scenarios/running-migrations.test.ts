@@ -17,7 +17,7 @@ import {
   sent,
 } from "../lab/migrations.ts";
 import { applyPod, killExecutor } from "../lab/operation-pod.ts";
-import { approve, conditionOf, waitForPhase, waitForResource } from "../lab/subject.ts";
+import { approve, conditionOf, type ResourceOptions, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** What people do while a run is under way, or before one is accounted for: the run is seen to its end, and never forgotten. */
 
@@ -27,8 +27,8 @@ const MANAGER = "system:serviceaccount:ptah-system:ptah-operator-manager";
 const at = (name: string) => migration(NAMESPACE, name);
 const BASE = "create table orders (id bigint primary key)";
 const VERSIONS: Files = { 1: "ALTER /* run-1 */ TABLE orders ADD COLUMN note varchar(40);\n" };
-/** The shortest there is: a restored record holds for the whole Lease of its run. */
-const SHORT = { execution: { activeDeadlineSeconds: 30 }, policy: { lockTimeout: "20s" } };
+/** A restored record holds for the whole Lease of its run. */
+const SHORT = { execution: { activeDeadlineSeconds: 60 }, policy: { lockTimeout: "30s" } };
 const WITHIN = { timeoutMs: LAB_LIMITS.convergenceMs, pollMs: LAB_LIMITS.pollMs };
 
 let lab: Lab;
@@ -42,11 +42,14 @@ beforeAll(async () => {
 }, 300_000);
 
 /** A run that stands at its one statement, on a database of its own. */
-async function standing(subject: Migration): Promise<{ readonly database: Database; readonly held: HeldTable }> {
+async function standing(
+  subject: Migration,
+  more: Partial<ResourceOptions> = {},
+): Promise<{ readonly database: Database; readonly held: HeldTable }> {
   const database = await addDatabase(lab, server, subject.name);
   await database.sql(BASE);
   if (subject.namespace !== NAMESPACE) await lab.apply(secretObject(subject.namespace, database.secret, database.url));
-  await declareMigration(lab, subject, database, VERSIONS, SHORT);
+  await declareMigration(lab, subject, database, VERSIONS, more);
   await waitForPhase(lab, subject, "AwaitingApproval");
   const held = await holdTable(database, "orders");
   await approve(lab, subject, subject.name);
@@ -123,7 +126,7 @@ describe("deleted while it runs", () => {
 
 test.concurrent("restored without its status while a run is not accounted for: the hold is there again, until a reading settles it", async () => {
   const name = "restored";
-  const { database, held } = await standing(at(name));
+  const { database, held } = await standing(at(name), SHORT);
   killExecutor(await applyPod(lab, at(name)));
   await held.letGo();
   const before = await runEnded(lab, at(name), "Unknown");
