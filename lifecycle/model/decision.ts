@@ -4,7 +4,7 @@ import type { Move } from "../move.ts";
 import type { Memory, View } from "../view.ts";
 import { firstView, withLook } from "./seen.ts";
 import { holderOf } from "./tools.ts";
-import type { Resource, World } from "./world.ts";
+import { type Resource, recordOf, type World } from "./world.ts";
 
 /** The decision under exploration: the shipped one, or a canary's. */
 export type Decider = (view: View) => Move;
@@ -34,8 +34,8 @@ function epochsOf(resource: Resource | null | undefined, into: Set<string>): voi
     status.activeOperation?.leaseEpoch,
     status.activeOperation?.executionBindingID,
     status.pendingLockRelease?.leaseEpoch,
-    status.pendingObservation?.lease?.epoch,
-    status.pendingObservation?.binding?.epoch,
+    recordOf(status)?.lease?.epoch,
+    recordOf(status)?.binding?.epoch,
     status.pendingBindingRetirement?.retiredEpoch,
     status.plan?.executionBindingID,
     status.applied?.executionBindingID,
@@ -64,7 +64,7 @@ function freshDraw(world: World): number {
 const idsOf = (status: Status | undefined): (string | undefined)[] => [
   status?.activeOperation?.id,
   status?.activeOperation?.proves,
-  status?.pendingObservation?.operationID,
+  recordOf(status)?.operationID,
   status?.resolvedRun?.operationID,
   status?.closedOperationID,
   status?.pendingLockRelease?.operationID,
@@ -84,6 +84,8 @@ function idInUse(world: World, id: string): boolean {
     world.pods.some((p) => p.operationID === id) ||
     world.approvals.some((a) => a.status.consumedBy?.operationID === id) ||
     world.resource?.settled === id ||
+    world.words.some((w) => w.operationID === id) ||
+    world.resource?.status.lastRun?.operationID === id ||
     (world.resource?.mirror?.includes(id) ?? false)
   );
 }

@@ -4,9 +4,10 @@
  */
 import { FRAME_WAIT_MS, SNAPSHOT_KEPT_MS } from "../limits.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
+import { type Frame, runKey } from "./frames.ts";
 import { mirrorMark, OTHER_HOLDER } from "./seen.ts";
 import { intern, seconds, statusTokens, TOKEN, tokensOf } from "./tokens.ts";
-import { contentDigestOf, type Frame } from "./values.ts";
+import { contentDigestOf } from "./values.ts";
 import type { Job, Manager, Pod, Resource, Work, World } from "./world.ts";
 
 /** Absolute deadlines keep this much of the past: what "grace and skew after" still depends on. */
@@ -19,6 +20,8 @@ const FRAME_SECONDS = FRAME_WAIT_MS / 1000;
 const SNAPSHOT_SECONDS = SNAPSHOT_KEPT_MS / 1000;
 /** After this a reading is overdue, whatever its Job does. */
 const LAPSE_SECONDS = 240;
+/** The retry delay of the explored spec. */
+const RECENT_SECONDS = 30;
 /** A clean-up further away than this is far away: a Job that goes earlier is a fault of its own. */
 const FAR_SECONDS = 330;
 
@@ -139,6 +142,9 @@ export class Encoder {
         case TOKEN.lapse:
           this.age(value, LAPSE_SECONDS);
           break;
+        case TOKEN.recent:
+          this.age(value, RECENT_SECONDS);
+          break;
         case TOKEN.age:
           this.age(value);
           break;
@@ -226,6 +232,13 @@ export class Encoder {
       this.tokens(tokensOf(approval.status));
     }
     this.put(-2);
+    for (const word of world.words) {
+      this.id(word.uid);
+      this.id(word.resourceUID);
+      this.id(word.operationID);
+      this.tokens(tokensOf(word.status));
+    }
+    this.put(-2);
     for (const snapshot of world.snapshots) {
       this.id(snapshot.name);
       this.id(snapshot.owner);
@@ -291,6 +304,7 @@ export class Encoder {
     this.text(pod.object);
     this.text(pod.process);
     this.text(pod.log);
+    this.put(pod.ran ?? 0);
     this.frame(pod.frame);
   }
 
@@ -304,13 +318,14 @@ export class Encoder {
     this.text(frame.state);
     this.text(frame.desired);
     this.flag(frame.database === 1, frame.exclude, frame.dirty, frame.type === "Plan", frame.type === "Apply");
+    this.text(runKey(frame));
   }
 
   private manager(manager: Manager, world: World): void {
     const { createFailed, leaseUnchanged, result, old, held } = manager;
     const { lease } = world;
     this.id(createFailed?.jobName);
-    if (lease !== null && leaseUnchanged !== undefined && leaseUnchanged.record === recordOf(world)) {
+    if (lease !== null && leaseUnchanged !== undefined && leaseUnchanged.record === leaseRecordOf(world)) {
       this.age(seconds(leaseUnchanged.sinceMonotonicMs), lease.durationSeconds);
     } else this.put(-1);
     if (result === undefined) this.put(-1);
@@ -345,7 +360,7 @@ export class Encoder {
 }
 
 /** What the manager remembers of the Lease as it is now. */
-export function recordOf(world: World): string {
+export function leaseRecordOf(world: World): string {
   const { lease } = world;
   if (lease === null) return "";
   return leaseRecordKey({
@@ -366,6 +381,8 @@ function heldHolds(world: World, held: NonNullable<Manager["held"]>): boolean {
     case "markApproval":
     case "consumeApproval":
       return world.approvals.some((a) => a.uid === held.uid && String(a.version) === held.resourceVersion);
+    case "markAcknowledgment":
+      return world.words.some((w) => w.uid === held.uid && String(w.version) === held.resourceVersion);
     case "markPlanReady":
     case "deletePlan":
       return world.plans.some((p) => p.uid === held.uid && String(p.version) === held.resourceVersion);

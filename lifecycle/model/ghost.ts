@@ -1,10 +1,12 @@
 /** What an observer outside keeps, step by step, and what a step itself may break (properties 1–7). */
 import type { ApplyRecord } from "../../crds/status/index.ts";
 import type { Dispatch } from "../move.ts";
+import type { Frame } from "./frames.ts";
 import { databaseOf } from "./perform.ts";
+import { playedIn } from "./played.ts";
 import { isGarbled, OTHER_HOLDER } from "./seen.ts";
-import { type Frame, GRACE_SECONDS, SKEW_MS } from "./values.ts";
-import { type Ghost, type Pod, put, type World, writerLives } from "./world.ts";
+import { GRACE_SECONDS, SKEW_MS } from "./values.ts";
+import { type Ghost, type Pod, put, recordOf, type World, writerLives } from "./world.ts";
 
 /** The world with a broken property noted; the first one stays. */
 export function broken(world: World, property: number, sentence: string): World {
@@ -24,25 +26,51 @@ export function onStatus(before: World, after: World, _move: unknown): World {
   const is = after.resource?.status;
   if (was === undefined || is === undefined) return after;
   let next = after;
-  const record = was.pendingObservation;
-  if (record !== undefined && is.pendingObservation?.operationID !== record.operationID) {
+  const record = recordOf(was);
+  if (record !== undefined && recordOf(is)?.operationID !== record.operationID) {
     next = onRecordCleared(before, next, record);
+  }
+  const claim = was.activeOperation;
+  if (claim?.type === "Apply" && claim.dispatchStarted === true && is.activeOperation?.id !== claim.id) {
+    next = onApplyEnded(before, next, claim.id, claim.jobName);
   }
   return prune(next);
 }
 
+/** A dispatched Apply's claim is cleared: a record takes its place, or its own account says that nothing is owed. */
+function onApplyEnded(before: World, after: World, id: string, jobName: string): World {
+  const status = after.resource?.status;
+  if (status === undefined || recordOf(status)?.operationID === id || !playedIn(after).closed(status, id)) return after;
+  const next = settledInGhost(after, id);
+  const own = framesOf(before, jobName).filter((f) => f.type === "Apply");
+  const outcome = status.lastRun?.outcome;
+  // A refusal before the start ran nothing; else the run's own document has to say how it ended.
+  const said = own.some((f) =>
+    f.run === undefined
+      ? outcome === "Failed" && f.outcome === "refused"
+      : ACCOUNTS[f.run.outcome] === outcome && f.run.outcome !== "partial" && f.run.outcome !== "unknown",
+  );
+  if (!said) return broken(next, 5, "an Apply is taken for accounted for, and it did not say so itself");
+  return writers(before, jobName).length === 0
+    ? next
+    : broken(next, 5, "an Apply is taken for accounted for while it could still write");
+}
+
+const ACCOUNTS: Readonly<Record<string, string>> = { applied: "Applied", "up-to-date": "UpToDate", failed: "Failed" };
+
+const settledInGhost = (world: World, id: string): World => ({
+  ...world,
+  ghost: { ...world.ghost, unsettled: world.ghost.unsettled.filter((other) => other !== id) },
+});
+
 function onRecordCleared(before: World, after: World, record: ApplyRecord): World {
-  const ghost: Ghost = {
-    ...after.ghost,
-    unsettled: after.ghost.unsettled.filter((id) => id !== record.operationID),
-  };
-  const next = { ...after, ghost };
+  const next = settledInGhost(after, record.operationID);
   const run = after.resource?.status.resolvedRun;
   if (run?.operationID !== record.operationID) {
     return broken(next, 4, "a record was cleared and nothing says how it was settled");
   }
   if (run.resolution === "Settled" || run.resolution === "Acknowledged") {
-    if (before.resource?.settled !== record.operationID) {
+    if (!namedByPerson(before, record, run.acknowledgment?.uid)) {
       return broken(next, 5, "a record was cleared as a person's word, and no person named that operation");
     }
     if (writers(before, record.job.name).length > 0) {
@@ -53,13 +81,22 @@ function onRecordCleared(before: World, after: World, record: ApplyRecord): Worl
   const claim = before.resource?.status.activeOperation;
   const readings = framesOf(before, claim?.jobName ?? "");
   const database = databaseOf(record.targetIdentityDigest ?? "");
-  // A Plan that meets a protected table has read that changes are left.
-  const said = (f: Frame): boolean => f.outcome === "ok" || f.outcome === "protected";
-  const good = readings.some((f) => f.type === "Plan" && said(f) && f.database === database && !f.dirty);
-  if (claim?.proves !== record.operationID || !good) {
-    return broken(next, 5, "a record was cleared without a fresh reading of the same database");
-  }
-  return next;
+  const { settles, anyReadingSettles } = playedIn(before);
+  const own = anyReadingSettles || claim?.proves === record.operationID;
+  const good = own && readings.some((f) => settles(f) && f.database === database && !f.dirty);
+  if (!good) return broken(next, 5, "a record was cleared without a fresh reading of the same database");
+  return writers(before, record.job.name).length === 0
+    ? next
+    : broken(next, 5, "a reading cleared a record while the attempt could still write");
+}
+
+/** Whether a person named exactly this run: by an object, or by the mark where that counts. */
+function namedByPerson(world: World, record: ApplyRecord, wordUID: string | undefined): boolean {
+  const id = record.operationID;
+  if (wordUID === undefined) return world.resource?.settled === id && playedIn(world).markSettles(world);
+  return world.words.some(
+    (word) => word.uid === wordUID && word.operationID === id && word.resourceUID === world.resource?.uid,
+  );
 }
 
 /** Readings that exist of a Job: in a Pod's log or already read by a manager. */
@@ -74,7 +111,7 @@ function prune(world: World): World {
   const status = world.resource?.status;
   const named = (name: string): boolean =>
     status?.activeOperation?.jobName === name ||
-    status?.pendingObservation?.job.name === name ||
+    recordOf(status)?.job.name === name ||
     world.creating.some((c) => c.job.name === name) ||
     (world.resource?.mirror?.includes(name) ?? false);
   const created = world.ghost.created.filter(named);
@@ -94,20 +131,20 @@ export function onDispatch(before: World, after: World, move: Dispatch): World {
     spent: claim.approval === undefined ? after.ghost.spent : [...after.ghost.spent, claim.approval.uid],
   };
   const next = { ...after, ghost };
-  if (work.family === "migration") return next;
+  if (after.ghost.unsettled.length > 0 || recordOf(before.resource?.status) !== undefined) {
+    return broken(next, 2, "an Apply was dispatched beside one that nothing has settled");
+  }
   if (plan === undefined) return broken(next, 1, "an Apply was dispatched for a plan object that does not exist");
   if (plan.spec.serial <= after.ghost.dispatchedSerial) return broken(next, 2, "a plan was dispatched a second time");
   const exact =
     claim.plan?.fingerprint === plan.spec.fingerprint &&
     work.plan.fingerprint === plan.spec.fingerprint &&
-    work.plan.contentDigest === plan.spec.contentDigest &&
     work.expectedTargetIdentityDigest === plan.spec.targetIdentityDigest;
   if (!exact) return broken(next, 1, "the Apply's Job does not carry the plan of its claim");
-  const projected = plan.chunks.every((c) =>
-    before.projections.some((p) => p.planUID === plan.uid && p.digest === c.digest),
-  );
-  if (!projected || work.plan.chunkConfigMaps.length !== plan.chunks.length) {
-    return broken(next, 1, "the Apply's Job does not mount the plan's chunks");
+  const wrong = playedIn(before).carries(before, work, plan);
+  if (wrong !== undefined) return broken(next, 1, wrong);
+  if (!playedIn(before).continues(before.resource?.status, plan)) {
+    return broken(next, 1, "an Apply was dispatched for a plan of an older reading than the last one");
   }
   return authorised(before, next, claim.approval?.uid, plan.uid, plan.spec.fingerprint);
 }
@@ -138,7 +175,7 @@ export function onLeaseWrite(before: World, after: World): World {
   if (is?.holder === was.holder && is.epoch === was.epoch) return after;
   const status = before.resource?.status;
   const claim = status?.activeOperation;
-  const record = status?.pendingObservation;
+  const record = recordOf(status);
   if (writers(before).length > 0 && is?.epoch !== was.epoch) {
     return broken(after, 7, "the Lease changed hands while the executor could still write");
   }
@@ -172,7 +209,7 @@ export function onStatement(world: World, pod: Pod, serial: number, statement: n
   const id = pod.operationID;
   const held =
     (status?.activeOperation?.id === id && status.activeOperation.dispatchStarted === true) ||
-    status?.pendingObservation?.operationID === id ||
+    recordOf(status)?.operationID === id ||
     (world.resource?.mirror?.includes(id) ?? false) ||
     (world.resource !== null && isGarbled(world.resource, world.knows));
   const [lastSerial, lastStatement] = world.ghost.executed;

@@ -1,40 +1,19 @@
 /** The Job controller, the kubelets and the executor: what happens to Jobs and Pods without any manager. */
-import { onStart, onStatement } from "./ghost.ts";
-import { admitsJob, admitsPod, commitJob, databaseOf, uidInUse } from "./perform.ts";
-import { contentDigestOf, type Frame, GRACE_SECONDS, planOfDigest, SKEW_MS } from "./values.ts";
+import { admitsJob, admitsPod, commitJob } from "./perform.ts";
+import { createPod, ended, read, removeJob, withJob, withPod } from "./pods.ts";
+import { applySteps } from "./runs.ts";
+import { GRACE_SECONDS, SKEW_MS } from "./values.ts";
 import {
   type Budget,
   type Creating,
   type Job,
   leftOf,
   type Pod,
-  put,
+  recordOf,
   type Step,
-  spend,
-  unused,
   type World,
   writerLives,
 } from "./world.ts";
-
-const withPod = (world: World, uid: string, change: (pod: Pod) => Pod): World => ({
-  ...world,
-  pods: put(
-    world.pods,
-    (p) => p.uid === uid,
-    (p) => {
-      const next = change(p);
-      return { ...next, version: p.version + 1 };
-    },
-  ),
-});
-
-const withJob = (world: World, uid: string, change: (job: Job) => Job): World => ({
-  ...world,
-  jobs: put(world.jobs, (j) => j.uid === uid, change),
-});
-
-const CONTENTS = ["A", "B"] as const;
-const contentOf = (digest: string): string => CONTENTS.find((c) => contentDigestOf(c) === digest) ?? "";
 
 /** Every step that happens by itself, first those that finish what was begun. */
 export function worldSteps(world: World): Step[] {
@@ -93,28 +72,6 @@ function creatingSteps(world: World, creating: Creating): Step[] {
   return [{ say: `${what} is committed`, next: stands ? createPod(rest, job) : rest }];
 }
 
-function createPod(world: World, job: Job): World {
-  const pod: Pod = {
-    uid: unused("pod", (name) => uidInUse(world, name)),
-    jobUID: job.uid,
-    jobName: job.name,
-    work: job.work,
-    operationID: job.operationID,
-    version: 1,
-    gated: job.work.type === "Apply",
-    object: "there",
-    process: "waiting",
-    terminated: false,
-    silent: false,
-    log: "none",
-  };
-  return withJob({ ...world, pods: [...world.pods, pod] }, job.uid, (j) => ({
-    ...j,
-    made: j.made + 1,
-    podRefused: undefined,
-  }));
-}
-
 function jobSteps(world: World, job: Job): Step[] {
   const pods = world.pods.filter((p) => p.jobUID === job.uid);
   const name = `the ${job.work.type} Job`;
@@ -151,19 +108,6 @@ function jobSteps(world: World, job: Job): Step[] {
 const finish = (world: World, job: Job, terminal: "Complete" | "Failed"): World =>
   withJob(world, job.uid, (j) => ({ ...j, terminal, finishedAt: world.now }));
 
-export function removeJob(world: World, job: Job): World {
-  const pods = world.pods.filter((p) => p.jobUID !== job.uid || !p.terminated);
-  return {
-    ...world,
-    jobs: world.jobs.filter((j) => j.uid !== job.uid),
-    pods: put(
-      pods,
-      (p) => p.jobUID === job.uid && p.object === "there",
-      (p) => ({ ...p, object: "deleting" as const }),
-    ),
-  };
-}
-
 function podSteps(world: World, pod: Pod): Step[] {
   const name = `the ${pod.work.type} Pod`;
   const steps: Step[] = [];
@@ -197,16 +141,6 @@ function recover(world: World, pod: Pod): World {
   }));
 }
 
-function ended(world: World, pod: Pod, frame: Frame | undefined): World {
-  return withPod(world, pod.uid, (p) => ({
-    ...p,
-    process: "ended",
-    terminated: !p.silent && p.object !== "gone",
-    log: frame === undefined ? "none" : "frame",
-    frame,
-  }));
-}
-
 function processSteps(world: World, pod: Pod, name: string): Step[] {
   if (pod.object === "deleting" && !pod.silent) {
     return [{ say: `${name} is ended by its deletion`, next: ended(world, pod, undefined) }];
@@ -216,168 +150,6 @@ function processSteps(world: World, pod: Pod, name: string): Step[] {
   if (pod.object === "gone" && !pod.silent) return [{ say: `${name} ends`, next: ended(world, pod, undefined) }];
   if (pod.work.type !== "Apply") return [{ say: `${name} reads the database and ends`, next: read(world, pod, "ok") }];
   return applySteps(world, pod, name);
-}
-
-export function read(world: World, pod: Pod, outcome: Frame["outcome"]): World {
-  const { work } = pod;
-  // The server's version is read first.
-  const otherVersion = outcome === "ok" && work.major !== 0 && work.major !== world.major;
-  return ended(world, pod, {
-    type: work.type,
-    outcome: otherVersion ? "otherVersion" : outcome,
-    database: world.secret,
-    state: world.databases[world.secret]?.state ?? "",
-    desired: contentOf(work.content),
-    exclude: work.exclude,
-    major: world.major,
-    dirty: false,
-  });
-}
-
-const applyFrame = (world: World, outcome: Frame["outcome"]): Frame => ({
-  type: "Apply",
-  outcome,
-  database: world.secret,
-  state: "",
-  desired: "",
-  exclude: false,
-  major: world.major,
-  dirty: false,
-});
-
-function applySteps(world: World, pod: Pod, name: string): Step[] {
-  const { work } = pod;
-  const plan = planOfDigest(work.plan);
-  const database = databaseOf(work.target);
-  const steps: Step[] = [];
-  if (plan === undefined) return [];
-  if (pod.process === "waiting") {
-    if (world.secret !== database || world.now > work.dispatchNotAfter + SKEW_MS) {
-      return [{ say: `${name} refuses to start`, next: ended(world, pod, applyFrame(world, "refused")) }];
-    }
-    const started = withPod(world, pod.uid, (p) => ({ ...p, process: "started" }));
-    return [{ say: `${name} starts the executor`, next: onStart(started, { ...pod, process: "started" }) }];
-  }
-  if (world.now >= work.executionNotAfter) {
-    steps.push({ say: `${name} is killed at its execution deadline`, next: ended(world, pod, undefined) });
-  }
-  const state = world.databases[database]?.state ?? "";
-  const serial = serialOf(world, work.fingerprint);
-  if (pod.process === "started") {
-    if (state !== plan.from) {
-      steps.push({
-        say: `${name} finds another state than its plan's and refuses`,
-        next: ended(world, pod, applyFrame(world, "uncertain")),
-      });
-      return steps;
-    }
-    const half = withPod(setState(world, database, `${plan.from}~${plan.to}`), pod.uid, (p) => ({
-      ...p,
-      process: "half",
-    }));
-    steps.push({ say: `${name} executes the first statement`, next: onStatement(half, pod, serial, 1) });
-    return steps;
-  }
-  const done = ended(setState(world, database, plan.to), pod, applyFrame(world, "ok"));
-  const counted = onStatement(done, pod, serial, 2);
-  const kept = withPod(counted, pod.uid, (p) => ({ ...p, frame: p.frame && { ...p.frame, dirty: false } }));
-  steps.push({ say: `${name} executes the second statement and ends`, next: kept });
-  return steps;
-}
-
-const setState = (world: World, database: number, state: string): World => ({
-  ...world,
-  databases: world.databases.map((d, i) => (i === database ? { state } : d)),
-});
-
-/** Serial of the plan of a fingerprint; the plan of an Apply that may run is never deleted. */
-function serialOf(world: World, fingerprint: string): number {
-  const plan = world.plans.find((p) => p.spec.fingerprint === fingerprint);
-  return plan?.spec.serial ?? world.ghost.dispatchedSerial;
-}
-
-/** Faults of Jobs, Pods, nodes and logs, each as far as its budget goes. */
-export function accidents(world: World): Step[] {
-  const steps: Step[] = [];
-  const fault = (budget: Parameters<typeof spend>[1], say: string, next: World): void => {
-    steps.push({ say: `FAULT ${say}`, next: spend(next, budget), unfair: true });
-  };
-  for (const pod of world.pods) podAccidents(world, pod, fault);
-  for (const job of world.jobs) jobAccidents(world, job, fault);
-  return steps;
-}
-
-type Fault = (budget: Parameters<typeof spend>[1], say: string, next: World) => void;
-
-const BAD_LOGS = ["late", "lost", "unreadable", "invalid", "otherProtocol"] as const;
-
-function podAccidents(world: World, pod: Pod, fault: Fault): void {
-  const name = `the ${pod.work.type} Pod`;
-  const running = pod.process !== "ended" && pod.object === "there" && !pod.silent;
-  if (running && !pod.gated && leftOf(world, "kill") > 0)
-    fault("kill", `${name}'s process dies`, ended(world, pod, undefined));
-  if (running && !pod.gated && pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
-    fault("readFailed", `${name} fails to read`, read(world, pod, "failed"));
-  }
-  if (running && pod.work.type === "Plan" && leftOf(world, "planRefused") > 0) {
-    fault("planRefused", `${name} is refused a protected table`, read(world, pod, "protected"));
-    fault("planRefused", `${name} finds what no plan can be made of`, read(world, pod, "unplannable"));
-  }
-  if (leftOf(world, "evict") > 0 && pod.object === "there") {
-    fault(
-      "evict",
-      `${name} is deleted`,
-      withPod(world, pod.uid, (p) => ({ ...p, object: "deleting" })),
-    );
-    fault(
-      "evict",
-      `${name} is force-deleted`,
-      withPod(world, pod.uid, (p) => ({ ...p, object: "gone", silent: !p.gated && p.process !== "ended" })),
-    );
-    if (running && !pod.gated)
-      fault(
-        "evict",
-        `the node of ${name} goes silent`,
-        withPod(world, pod.uid, (p) => ({ ...p, silent: true })),
-      );
-  }
-  if (leftOf(world, "log") > 0 && pod.log === "frame" && pod.object === "there") {
-    for (const log of BAD_LOGS)
-      fault(
-        "log",
-        `the log of ${name} is ${log}`,
-        withPod(world, pod.uid, (p) => ({ ...p, log })),
-      );
-  }
-}
-
-function jobAccidents(world: World, job: Job, fault: Fault): void {
-  const name = `the ${job.work.type} Job`;
-  const running = job.terminal === undefined;
-  if (running && job.made === 1 && leftOf(world, "duplicate") > 0 && admitsPod(world, job)) {
-    fault("duplicate", `${name} gets a second Pod`, createPod(world, job));
-  }
-  if (running && job.made === 0 && job.podRefused !== true && leftOf(world, "podRefused") > 0) {
-    fault(
-      "podRefused",
-      `a quota refuses the Pod of ${name}`,
-      withJob(world, job.uid, (j) => ({ ...j, podRefused: true })),
-    );
-  }
-  if (running && job.made === 0 && leftOf(world, "late") > 0 && !world.creating.some((c) => c.job.uid === job.uid)) {
-    fault("late", `the create of the Pod of ${name} is under way`, {
-      ...world,
-      creating: [...world.creating, { kind: "pod", admitted: false, job }],
-    });
-  }
-  if (leftOf(world, "jobDeleted") > 0) fault("jobDeleted", `${name} is deleted`, removeJob(world, job));
-  if (leftOf(world, "drift") > 0 && job.operationID !== "tampered") {
-    fault(
-      "drift",
-      `${name}'s operation id is tampered with`,
-      withJob(world, job.uid, (j) => ({ ...j, operationID: "tampered" })),
-    );
-  }
 }
 
 /** Ends processes whose absolute deadline, grace and the assumed skew have all passed; the runner does that by itself. */
@@ -390,10 +162,10 @@ export function enforceDeadlines(world: World): World {
 /** What nobody names, and what can do nothing any more, is forgotten. */
 export function forgetFinished(world: World): World {
   const status = world.resource?.status;
-  const named = new Set([status?.activeOperation?.jobName, status?.pendingObservation?.job.name]);
+  const named = new Set([status?.activeOperation?.jobName, recordOf(status)?.job.name]);
   for (const m of world.managers) {
     named.add(m.old?.status.activeOperation?.jobName);
-    named.add(m.old?.status.pendingObservation?.job.name);
+    named.add(recordOf(m.old?.status)?.job.name);
   }
   // A reading that nobody waits for touches nothing; what ended without a TTL still has to be given one.
   const idle = (j: Job): boolean => (j.terminal === undefined ? j.work.type !== "Apply" : j.ttlSeconds !== undefined);

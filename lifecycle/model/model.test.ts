@@ -13,7 +13,7 @@ import type { World } from "./world.ts";
 
 const tools = modelTools(false);
 const decider: Decider = (view) => decide(view, tools);
-const measure = { memoryMB: () => 0, clockMs: () => performance.now() };
+const measure = { memoryMB: () => 0, clockMs: () => performance.now(), usedMs: () => performance.now() };
 const scenario = (name: string) => SCENARIOS.find((s) => s.name === name)!;
 
 /** Worlds along the fair schedule of a scenario. */

@@ -9,6 +9,7 @@ import { modelTools } from "./tools.ts";
 export interface Measure {
   readonly memoryMB: () => number;
   readonly clockMs: () => number;
+  readonly usedMs: () => number;
   readonly progress?: (line: string) => void;
 }
 

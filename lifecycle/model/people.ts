@@ -3,14 +3,17 @@ import { attemptOfClaim, attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { broken, onStart } from "./ghost.ts";
 import { collect, freshLeaseUID, uidInUse } from "./perform.ts";
 import { isGarbled, OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
+import { playedIn } from "./played.ts";
 import { CONTENDER_DURATION_SECONDS, DEADLINE_SECONDS, LATER_MAJORS, SKEW_MS, type SpecInputs } from "./values.ts";
 import {
+  type Acknowledgment,
   type Approval,
   type Budget,
   type Job,
   leftOf,
   type Plan,
   type Resource,
+  recordOf,
   type Step,
   spend,
   unused,
@@ -61,6 +64,9 @@ export function recoveries(world: World): Step[] {
     );
   }
   if (resource === null) return steps;
+  for (const [at, { state }] of world.databases.entries()) {
+    for (const [say, repaired] of playedIn(world).repairs(state)) add(say, changedDatabase(world, at, repaired));
+  }
   if (isGarbled(resource, world.knows) && world.ghost.unsettled.length === 0) {
     add("ann removes the annotation nobody can read", changed(world, { mirror: undefined }));
   }
@@ -129,10 +135,11 @@ function edits(world: World, resource: Resource, add: Add): void {
 }
 
 function marks(world: World, resource: Resource, add: Add): void {
-  const record = resource.status.pendingObservation;
+  const record = recordOf(resource.status);
   if (record !== undefined && resource.settled !== record.operationID) {
     add("settle", "ann settles the record", changed(world, { settled: record.operationID }));
   }
+  if (resource.family === "migration") acknowledgments(world, resource, add);
   const request = resource.readRequest === undefined ? REQUESTS[0] : REQUESTS[1];
   if (resource.readRequest !== request)
     add("request", `ann asks for a read (${request})`, changed(world, { readRequest: request }));
@@ -146,9 +153,33 @@ function marks(world: World, resource: Resource, add: Add): void {
   if (!resource.deleting) add("recreate", "a restore creates the resource anew", recreated(world, resource));
 }
 
+/** Words of a person about the run that stands, one that is under way, or one that nobody waits for. */
+function acknowledgments(world: World, resource: Resource, add: Add): void {
+  const said = (operationID: string): World => {
+    const uid = unused("word", (name) => world.words.some((w) => w.uid === name));
+    const word: Acknowledgment = {
+      name: uid,
+      uid,
+      version: 1,
+      resourceUID: resource.uid,
+      operationID,
+      acknowledgedAt: world.now,
+      status: {},
+    };
+    return { ...world, words: [...world.words, word] };
+  };
+  const { activeOperation: claim, lastRun, resolvedRun } = resource.status;
+  const record = recordOf(resource.status);
+  if (record !== undefined) add("acknowledge", "ann acknowledges the run", said(record.operationID));
+  if (claim?.type === "Apply") add("acknowledgeEarly", "ann acknowledges a run under way", said(claim.id));
+  const past = resolvedRun?.operationID ?? lastRun?.operationID ?? "another run";
+  if (past !== record?.operationID) add("acknowledgeOther", "ann acknowledges another run", said(past));
+  else add("acknowledgeOther", "ann acknowledges another run", said("another run"));
+}
+
 /** A restore into an empty place: another UID, no status, annotations as they were; admission adds the finalizer to a mirror. */
 function recreated(world: World, resource: Resource): World {
-  const uid = unused("schema", (name) => name === resource.uid || world.jobs.some((j) => j.owner === name));
+  const uid = unused(resource.family, (name) => name === resource.uid || world.jobs.some((j) => j.owner === name));
   const next: Resource = {
     ...resource,
     uid,
@@ -161,13 +192,15 @@ function recreated(world: World, resource: Resource): World {
   return collect({ ...world, resource: next, approvals: world.approvals });
 }
 
+const changedDatabase = (world: World, at: number, state: string): World => ({
+  ...world,
+  databases: world.databases.map((d, i) => (i === at ? { state } : d)),
+});
+
 function surroundings(world: World, add: Add): void {
   const at = world.secret;
-  if (world.databases[at]?.state !== "foreign") {
-    add("foreign", "somebody else changes the database", {
-      ...world,
-      databases: world.databases.map((d, i) => (i === at ? { state: "foreign" } : d)),
-    });
+  for (const [say, state] of playedIn(world).foreign(world.databases[at]?.state ?? "", world.source.content)) {
+    add("foreign", say, changedDatabase(world, at, state));
   }
   if (world.databases.length > 1) add("retarget", "the Secret names another database", { ...world, secret: 1 - at });
   if (!world.source.missing)
@@ -215,6 +248,7 @@ function squat(world: World, add: Add): void {
     epoch: "",
     templateDigest: "",
     work: {
+      family: "schema",
       type: "Observe",
       content: "",
       exclude: false,
@@ -282,7 +316,7 @@ function mayTake(world: World): boolean {
   if (lease.renewedAt + lease.durationSeconds * 1000 > world.now) return false;
   const status = world.resource?.status;
   const claim = status?.activeOperation;
-  const record = status?.pendingObservation;
+  const record = recordOf(status);
   if (claim !== undefined && claim.type === "Apply" && claim.dispatchStarted === true) {
     return !mayStillWrite(attemptOfClaim(claim), world.now);
   }

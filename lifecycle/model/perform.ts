@@ -2,14 +2,14 @@
 
 import { sha256Digest } from "../../crds/canonical.ts";
 import { annotation } from "../../crds/names.ts";
-import type { Work as JobWork, OperationSpec, SchemaWork } from "../../workload/operation.ts";
-import { schemaPlanSpec } from "../families/schema-fields.ts";
+import type { Work as JobWork, OperationSpec } from "../../workload/operation.ts";
 import type { Dispatch, Move } from "../move.ts";
 import { msOf } from "../time.ts";
 import { onDispatch, onLeaseWrite, onStatus } from "./ghost.ts";
+import { wordOf } from "./revisions.ts";
 import { templateDigestOf } from "./tools.ts";
 import { targetIdentity } from "./values.ts";
-import { type Creating, type Job, type Manager, put, type Resource, unused, type Work, type World } from "./world.ts";
+import { type Creating, type Job, type Manager, put, type Resource, recordOf, unused, type Work, type World } from "./world.ts";
 
 /** How far an effect came, and how it was answered. */
 export type Course =
@@ -133,8 +133,9 @@ export function collect(world: World): World {
 }
 
 function workOf(spec: OperationSpec<JobWork>): Work {
-  const work = spec.work as SchemaWork;
+  const { work } = spec;
   const none = {
+    family: "schema" as const,
     content: "",
     exclude: false,
     major: 0,
@@ -144,6 +145,22 @@ function workOf(spec: OperationSpec<JobWork>): Work {
     dispatchNotAfter: 0,
     executionNotAfter: 0,
   };
+  if (work.type === "History") {
+    return { ...none, family: "migration", type: "History", content: work.source.contentDigest };
+  }
+  if (work.type === "Apply" && work.family === "migration") {
+    return {
+      ...none,
+      family: "migration",
+      type: "Apply",
+      content: work.source.contentDigest,
+      plan: wordOf(work.plan.migrations.map((step) => step.version)),
+      fingerprint: work.plan.fingerprint,
+      target: work.expectedTargetIdentityDigest,
+      dispatchNotAfter: msOf(work.dispatchNotAfter),
+      executionNotAfter: msOf(work.executionNotAfter),
+    };
+  }
   if (work.type === "Apply") {
     return {
       ...none,
@@ -182,7 +199,7 @@ function jobOf(world: World, move: Dispatch): Job {
 /** Whether a UID is named anywhere; one that is not may be given again, as nobody can tell. */
 export function uidInUse(world: World, uid: string): boolean {
   const status = world.resource?.status;
-  const record = status?.pendingObservation;
+  const record = recordOf(status);
   const claim = status?.activeOperation;
   return (
     world.jobs.some((j) => j.uid === uid) ||
@@ -266,6 +283,15 @@ function performOther(world: World, move: Move): World {
     case "markApproval":
     case "consumeApproval":
       return markApproval(world, move);
+    case "markAcknowledgment":
+      return {
+        ...world,
+        words: put(
+          world.words,
+          (w) => w.uid === move.uid && String(w.version) === move.resourceVersion,
+          (w) => ({ ...w, version: w.version + 1, status: move.status }),
+        ),
+      };
     case "openGate":
       return {
         ...world,
@@ -353,7 +379,7 @@ function performPlan(world: World, move: Move): World {
         uid,
         version: 1,
         owner,
-        spec: schemaPlanSpec(move.spec),
+        spec: move.spec,
         ready: false,
         createdAt: world.now,
         chunks: [],
@@ -415,7 +441,7 @@ function planInUse(world: World, uid: string): boolean {
     world.plans.some((p) => p.uid === uid) ||
     world.approvals.some((a) => a.planUID === uid) ||
     status?.plan?.uid === uid ||
-    status?.pendingObservation?.plan?.uid === uid ||
+    recordOf(status)?.plan?.uid === uid ||
     status?.activeOperation?.plan?.uid === uid ||
     status?.pendingBindingRetirement?.plan?.uid === uid ||
     status?.applied?.planRef.uid === uid ||

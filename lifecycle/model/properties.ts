@@ -3,10 +3,11 @@ import type { Condition } from "../../crds/common.ts";
 import type { Phase, Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
+import { playedIn } from "./played.ts";
 import { isGarbled, mirrorMark } from "./seen.ts";
 import { statusTokens } from "./tokens.ts";
 import { contentDigestOf, hasScratch, SECRET_MARK } from "./values.ts";
-import type { World } from "./world.ts";
+import { recordOf, type World } from "./world.ts";
 
 export interface Violation {
   readonly property: number;
@@ -39,7 +40,8 @@ function unsettledKept(world: World): Violation | undefined {
   const { resource } = world;
   for (const id of world.ghost.unsettled) {
     if (resource === null) return broken(4, "the resource is gone while a dispatched Apply is unsettled");
-    const { activeOperation: claim, pendingObservation: record } = resource.status;
+    const { activeOperation: claim } = resource.status;
+    const record = recordOf(resource.status);
     const kept =
       (claim?.id === id && claim.dispatchStarted === true) ||
       record?.operationID === id ||
@@ -59,7 +61,7 @@ function newerRefused(world: World, { move }: Decision): Violation | undefined {
   const versions = [
     status.executionBinding?.controllerStateVersion,
     status.plan?.controllerStateVersion,
-    status.pendingObservation?.binding?.controllerStateVersion,
+    recordOf(status)?.binding?.controllerStateVersion,
   ];
   const newer =
     versions.some((v) => v !== undefined && v > world.knows) ||
@@ -180,7 +182,7 @@ export function verdictTrue(world: World, { move }: Decision): string | undefine
   const state = world.databases[world.secret]?.state;
   switch (move.verdict) {
     case "InSync":
-      return state === world.source.content ? undefined : "InSync, and the database is not what the source declares";
+      return playedIn(world).reached(state ?? "", world.source.content) ? undefined : "InSync, and the database is not what the source declares";
     case "AwaitingApproval": {
       const plan = world.plans.find((p) => p.uid === resource.status.plan?.uid);
       if (plan === undefined) return "AwaitingApproval, and the plan does not exist";
@@ -196,6 +198,8 @@ export function verdictTrue(world: World, { move }: Decision): string | undefine
       return resource.inputs.suspend ? undefined : "Suspended, and nobody suspends it";
     case "Blocked":
       return undefined;
+    case "Planning":
+      return resource.inputs.apply === "Never" ? undefined : "a plan that policy lets run rests";
     default:
       return excuse(world) !== undefined || resource.deleting
         ? undefined
@@ -205,9 +209,10 @@ export function verdictTrue(world: World, { move }: Decision): string | undefine
 
 /** Why a world may go on without a verdict: a cause that stands until somebody ends it. */
 export function excuse(world: World): string | undefined {
-  const record = world.resource?.status.pendingObservation;
+  const { resource } = world;
+  const record = recordOf(resource?.status);
   if (world.source.missing) return "the source is missing";
-  if (record !== undefined && !hasScratch(world.major)) {
+  if (record !== undefined && resource?.family === "schema" && !hasScratch(world.major)) {
     return "nothing here can compare with the server that the proof reads";
   }
   if (!world.envelope.resolves) return "the admission envelope does not resolve";
@@ -220,6 +225,6 @@ export function leaked(world: World): boolean {
   const { lease, resource } = world;
   if (lease === null || lease.holder === "" || lease.holder.endsWith("other")) return false;
   const status = resource?.status;
-  const needed = status?.activeOperation !== undefined || status?.pendingObservation !== undefined;
+  const needed = status?.activeOperation !== undefined || recordOf(status) !== undefined;
   return !needed && lease.renewedAt + lease.durationSeconds * 1000 > world.now;
 }

@@ -1,7 +1,7 @@
 /** What a run prints. */
 import { RULE_IDS } from "../rules.ts";
 import { CANARIES } from "./canaries.ts";
-import { type Coverage, EFFECTS, FAULTS, IMPOSSIBLE, UNREACHED } from "./coverage.ts";
+import { type Coverage, EFFECTS, FAMILY_NAMES, FAULTS, IMPOSSIBLE, inFamily, UNREACHED } from "./coverage.ts";
 import type { Run } from "./explore.ts";
 import { LIMITS } from "./limits.ts";
 import { SCENARIOS } from "./scenarios.ts";
@@ -47,13 +47,14 @@ function printTrace(trace: readonly string[]): void {
 }
 
 export function printCoverage(coverage: Coverage): void {
-  const hit = RULE_IDS.filter((id) => coverage.rules.has(id));
-  say(
-    `rules: ${hit.length} of ${RULE_IDS.length} rows decided something; ${Object.keys(UNREACHED).length} cannot here`,
-  );
+  for (const family of FAMILY_NAMES) {
+    const hit = RULE_IDS.filter((id) => coverage.rules.has(inFamily(family, id)));
+    const cannot = RULE_IDS.filter((id) => inFamily(family, id) in UNREACHED);
+    say(`rules of a ${family}: ${hit.length} of ${RULE_IDS.length} rows decided something; ${cannot.length} cannot`);
+  }
   for (const [id, why] of Object.entries(UNREACHED)) say(`  ${id}: ${why}`);
   say(
-    `Move × fault: ${coverage.pairs.size} of ${EFFECTS.length * FAULTS.length} pairs hit; ${Object.keys(IMPOSSIBLE).length} cannot be`,
+    `Move × fault: ${coverage.pairs.size} of ${FAMILY_NAMES.length * EFFECTS.length * FAULTS.length} pairs hit; ${Object.keys(IMPOSSIBLE).length} cannot be`,
   );
   for (const [pair, why] of Object.entries(IMPOSSIBLE)) say(`  ${pair}: ${why}`);
   say(`double moves: ${[...coverage.courses].map(([course, n]) => `${course} ${n}`).join(", ")}`);
@@ -61,9 +62,10 @@ export function printCoverage(coverage: Coverage): void {
 
 /** Rows and pairs that were not hit and are not declared unreachable, or were hit though they are. */
 export function coverageProblems(coverage: Coverage): string[] {
-  const known = new Set<string>(RULE_IDS);
+  const rows = FAMILY_NAMES.flatMap((family) => RULE_IDS.map((id) => inFamily(family, id)));
+  const known = new Set<string>(rows);
   const problems = coverage.problems();
-  for (const id of RULE_IDS) {
+  for (const id of rows) {
     if (!coverage.rules.has(id) && !(id in UNREACHED)) problems.push(`rule ${id} decided nothing`);
     if (coverage.rules.has(id) && id in UNREACHED) problems.push(`rule ${id} is declared out of reach, and decided`);
   }

@@ -1,11 +1,14 @@
 /** The named scenarios: where each starts and what may happen in it, how often. Each runs to a fixpoint. */
-import type { Status } from "../families/types.ts";
+import type { FamilyName, Status } from "../families/types.ts";
 import type { Decider } from "./decision.ts";
+import { PLAYED } from "./played.ts";
 import { successors } from "./steps.ts";
 import { EPOCH_MS, SERVER_MAJOR, type SpecInputs } from "./values.ts";
 import { type Budgets, budgetsOf, type World } from "./world.ts";
 
 export interface Scenario {
+  /** A schema's where it is not said. */
+  readonly family?: FamilyName;
   readonly name: string;
   /** What it plays, in one line. */
   readonly plays: string;
@@ -22,7 +25,7 @@ export interface Scenario {
   readonly narrated?: boolean;
 }
 
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: Scenario[] = [
   {
     name: "plain",
     plays: "nothing fails; a person approves, and clocks are slow",
@@ -307,6 +310,21 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
+const RUNS: readonly Scenario[] = [
+  {
+    name: "runs",
+    plays: "nothing fails; a person approves, and clocks are slow",
+    budgets: { approve: 1, slow: 1 },
+  },
+  {
+    name: "run-ends",
+    plays: "a run fails, stops half-way or loses its answer, with or without its row; acknowledged, or read",
+    from: "AwaitingApproval",
+    budgets: { approve: 1, runFails: 1, acknowledge: 1, kill: 1 },
+  },
+].map((one) => ({ ...one, family: "migration" as const })) as Scenario[];
+SCENARIOS.push(...RUNS);
+
 const INPUTS: SpecInputs = { apply: "OnApproval", suspend: false, exclude: false, shared: false, engine: "PostgreSQL" };
 const NOTHING: Status = { observedGeneration: -1 };
 
@@ -328,10 +346,14 @@ export function startOf(scenario: Scenario, deep: boolean, decider: Decider): Wo
 }
 
 function created(scenario: Scenario): World {
+  const family = scenario.family ?? "schema";
+  const { untouched, elsewhere } = PLAYED[family];
+  const states = [untouched, elsewhere].slice(0, scenario.databases ?? 1);
   return {
     now: EPOCH_MS,
     resource: {
-      uid: "schema-1",
+      family,
+      uid: `${family}-1`,
       version: 1,
       generation: 1,
       deleting: false,
@@ -346,10 +368,11 @@ function created(scenario: Scenario): World {
     rollout: 0,
     major: SERVER_MAJOR,
     secret: 0,
-    databases: Array.from({ length: scenario.databases ?? 1 }, () => ({ state: "empty" })),
+    databases: states.map((state) => ({ state })),
     plans: [],
     projections: [],
     approvals: [],
+    words: [],
     snapshots: [],
     lease: null,
     jobs: [],

@@ -4,9 +4,11 @@ import * as v from "valibot";
 import { API_VERSION } from "../../crds/common.ts";
 import type { AdmissionSnapshot, ManagerRecord } from "../../crds/status/index.ts";
 import { Mirror } from "../../crds/status/index.ts";
+import { KINDS } from "../families/kinds.ts";
 import type { LookItem } from "../move.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
 import type {
+  AcknowledgmentFacts,
   ApprovalFacts,
   CensusFacts,
   EnvelopeFacts,
@@ -32,12 +34,12 @@ import {
   NAMESPACE,
   REALM,
   RESOURCE_NAME,
-  resultOf,
   SCRATCH_IMAGES,
   SOURCE_UID,
   specOf,
 } from "./values.ts";
-import type { Job, Plan, Pod, Resource, World } from "./world.ts";
+import { resultOf } from "./frames.ts";
+import { type Job, type Plan, type Pod, type Resource, recordOf, type World } from "./world.ts";
 
 export const OTHER_HOLDER = "ptah-h-other";
 export const OTHER_JOB = "other-apply";
@@ -70,7 +72,7 @@ export const isGarbled = (resource: Resource, knows: number): boolean =>
 function resourceFacts(resource: Resource, knows: number): ResourceFacts {
   return {
     apiVersion: API_VERSION,
-    kind: "PtahSchema",
+    kind: KINDS[resource.family],
     namespace: NAMESPACE,
     name: RESOURCE_NAME,
     uid: resource.uid,
@@ -85,7 +87,7 @@ function resourceFacts(resource: Resource, knows: number): ResourceFacts {
         : { settledApply: { operationID: resource.settled, by: { username: "ann" } } }),
       ...(resource.readRequest === undefined ? {} : { readRequestedAt: resource.readRequest }),
     },
-    spec: specOf(resource.inputs),
+    spec: specOf(resource.family, resource.inputs),
     status: resource.status,
   };
 }
@@ -139,6 +141,22 @@ const approvalsOf = (world: World): ApprovalFacts[] =>
     approvedAt: new Date(a.approvedAt).toISOString(),
     stamped: true,
     status: a.status,
+  }));
+
+const wordsOf = (world: World): AcknowledgmentFacts[] =>
+  world.words.map((w) => ({
+    name: w.name,
+    uid: w.uid,
+    resourceVersion: String(w.version),
+    generation: 1,
+    deleting: false,
+    resourceName: RESOURCE_NAME,
+    resourceUID: w.resourceUID,
+    operationID: w.operationID,
+    by: { username: "ann" },
+    acknowledgedAt: new Date(w.acknowledgedAt).toISOString(),
+    stamped: true,
+    status: w.status,
   }));
 
 function sourceOf(world: World): SourceFacts {
@@ -332,12 +350,12 @@ export function firstView(world: World, at: number, draw: number, nowMs: number,
   if (manager === undefined || resource === null || resource === undefined) return undefined;
   const hex = draw.toString(16).padStart(32, "0");
   const claimed = resource.status.activeOperation?.jobName;
-  const recorded = resource.status.pendingObservation?.job.name;
+  const recorded = recordOf(resource.status)?.job.name;
   const result = resultFacts(world, at, resource);
   const { createFailed, leaseUnchanged } = manager;
   const piece = eager ? fresh : cached;
   const view: View = {
-    family: "schema",
+    family: resource.family,
     now: { wallMs: nowMs, monotonicMs: nowMs },
     fresh: { nonce: hex, epoch: `v1-${hex}`, fraction: 0.5 },
     configuration: {
@@ -348,6 +366,7 @@ export function firstView(world: World, at: number, draw: number, nowMs: number,
     resource: piece(resourceFacts(resource, world.knows)),
     plans: piece(plansOf(world)),
     approvals: piece(approvalsOf(world)),
+    ...(resource.family === "migration" ? { acknowledgments: piece(wordsOf(world)) } : {}),
     source: piece(sourceOf(world)),
     snapshots: piece(snapshotsOf(world)),
     census: piece(censusOf(world)),
@@ -400,6 +419,9 @@ export function withLook(view: View, what: readonly LookItem[], world: World, at
         break;
       case "approvals":
         next.approvals = fresh(approvalsOf(world));
+        break;
+      case "acknowledgments":
+        next.acknowledgments = fresh(wordsOf(world));
         break;
       case "source":
         next.source = fresh(sourceOf(world));

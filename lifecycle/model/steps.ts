@@ -2,11 +2,12 @@
 import type { MoveKind } from "../move.ts";
 import type { Coverage } from "./coverage.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
-import { accidents, forgetFinished, worldSteps } from "./jobs.ts";
+import { accidents } from "./accidents.ts";
+import { forgetFinished, worldSteps } from "./jobs.ts";
 import { contenderSteps, peopleSteps, recoveries } from "./people.ts";
 import { type Course, forget, perform, sawResource } from "./perform.ts";
 import { at as atInstant, instants } from "./time.ts";
-import { type Budget, type LogRead, leftOf, type Manager, type Pod, type Step, spend, type World } from "./world.ts";
+import { type Budget, type LogRead, leftOf, type Manager, type Pod, recordOf, type Step, spend, type World } from "./world.ts";
 
 /** Moves that write the resource itself: a conflict is all an old view can come to. */
 export const ON_RESOURCE: ReadonlySet<MoveKind> = new Set<MoveKind>([
@@ -166,7 +167,7 @@ function remember(world: World, at: number, decision: Decision): World {
   const status = world.resource?.status;
   const { lease } = world;
   if (seen === undefined || manager === undefined || lease === null || lease.holder === "") return world;
-  const ours = [status?.activeOperation?.leaseHolder, status?.pendingObservation?.lease?.holder];
+  const ours = [status?.activeOperation?.leaseHolder, recordOf(status)?.lease?.holder];
   if (ours.includes(lease.holder) || manager.leaseUnchanged?.record === seen.record) return world;
   return changeManager(world, at, (m) => ({ ...m, leaseUnchanged: seen }));
 }

@@ -3,7 +3,7 @@ import { attemptOfClaim, attemptOfRecord, horizonMs } from "../attempt.ts";
 import { msOf } from "../time.ts";
 import { enforceDeadlines } from "./jobs.ts";
 import { EPOCH_MS, GRACE_SECONDS, GRID_MS, SKEW_MS } from "./values.ts";
-import type { World } from "./world.ts";
+import { recordOf, type World } from "./world.ts";
 
 const onGrid = (ms: number): number => EPOCH_MS + Math.ceil((ms - EPOCH_MS) / GRID_MS) * GRID_MS;
 
@@ -12,7 +12,7 @@ export function instants(world: World, wakeAt: number | undefined): number[] {
   const found: number[] = [];
   const status = world.resource?.status;
   const claim = status?.activeOperation;
-  const record = status?.pendingObservation;
+  const record = recordOf(status);
   const { lease } = world;
   if (wakeAt !== undefined) found.push(wakeAt);
   if (status?.retryNotBefore !== undefined) found.push(msOf(status.retryNotBefore));

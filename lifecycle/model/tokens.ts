@@ -2,14 +2,15 @@
  * Plain data as tokens: what of an object counts, and how. Remembered per object, because parts of a status are shared by
  * thousands of worlds.
  */
+import type { MigrationHistory, MigrationRun } from "../../crds/status/index.ts";
 import { msOf } from "../time.ts";
 import { EPOCH_MS, hasScratch } from "./values.ts";
 
 /** Tokens are pairs of a kind and a value. */
-export const TOKEN = { const: 0, id: 1, instant: 2, age: 3, generation: 4, serial: 5, passing: 6, lapse: 7 } as const;
+export const TOKEN = { const: 0, id: 1, instant: 2, age: 3, generation: 4, serial: 5, passing: 6, lapse: 7, recent: 8 } as const;
 
 /** How a member of an object is written. */
-type Kind = "drop" | "id" | "instant" | "age" | "generation" | "serial" | "few" | "passing" | "lapse";
+type Kind = "drop" | "id" | "instant" | "age" | "generation" | "serial" | "few" | "passing" | "lapse" | "recent";
 
 const KINDS = new Map<string, Kind>();
 const kinds = (kind: Kind, ...keys: string[]): void => {
@@ -36,7 +37,7 @@ kinds(
   "lastAttemptTime",
   "lastSuccessfulReconciliation",
 );
-kinds("drop", "lastObservedAt", "version", "acknowledgment", "transitions", "nonce", "events", "metrics");
+kinds("drop", "lastObservedAt", "observedAt", "version", "transitions", "nonce", "events", "metrics", "revisions");
 kinds("id", "id", "operationID", "jobName", "jobUID", "uid", "name", "leaseHolder", "holder", "epoch", "leaseEpoch");
 kinds(
   "id",
@@ -54,6 +55,7 @@ kinds("instant", "executionNotAfter");
 kinds("passing", "retryNotBefore", "nextReconciliationTime", "dispatchNotAfter", "observeAfter");
 kinds("age", "endedAt");
 kinds("lapse", "dispatchedAt");
+kinds("recent", "finishedAt");
 // Whether it is the first; the number itself only makes names.
 kinds("few", "attempt");
 kinds("generation", "generation");
@@ -133,6 +135,7 @@ function tokenize(value: unknown, kind: Kind | undefined, out: number[]): void {
     case "instant":
     case "passing":
     case "lapse":
+    case "recent":
     case "age":
       out.push(TOKEN[kind], typeof value === "number" ? seconds(value) : secondsOf(String(value)));
       return;
@@ -152,6 +155,30 @@ function plainWord(value: unknown, kind: Kind | undefined): number {
   return intern(String(value));
 }
 
+const reduced = new WeakMap<object, object>();
+
+/** Of the last run and the last history only what a decision can come to depend on. */
+function counted(key: string, member: unknown): unknown {
+  if ((key !== "lastRun" && key !== "history") || typeof member !== "object" || member === null) return member;
+  const known = reduced.get(member);
+  if (known !== undefined) return known;
+  const made = key === "lastRun" ? runCounted(member as MigrationRun) : historyCounted(member as MigrationHistory);
+  reduced.set(member, made);
+  return made;
+}
+
+const runCounted = ({ operationID, outcome, plan, targetIdentityDigest, finishedAt, verification }: MigrationRun) => ({
+  operationID,
+  outcome,
+  uid: plan?.uid,
+  ...(verification === undefined ? { targetIdentityDigest } : {}),
+  // A run that failed is not tried again before the retry delay.
+  ...(outcome === "Failed" ? { finishedAt } : {}),
+});
+
+/** A history's fingerprint is no name: it says what was read. */
+const historyCounted = ({ fingerprint, ...rest }: MigrationHistory) => ({ ...rest, historyFingerprint: fingerprint });
+
 const statusCache = new WeakMap<object, readonly number[]>();
 
 /** Tokens of a status without its narration. */
@@ -160,7 +187,7 @@ export function statusTokens(status: object): readonly number[] {
   if (known !== undefined) return known;
   const out: number[] = [];
   for (const key of sortedKeys(status)) {
-    const member: unknown = status[key as keyof typeof status];
+    const member = counted(key, status[key as keyof typeof status]);
     const kind = KINDS.get(key);
     if (member === undefined || kind === "drop" || NARRATION.has(key)) continue;
     out.push(TOKEN.const, -intern(key));

@@ -1,10 +1,11 @@
 /** The small vocabulary the explored world is made of: one resource, few contents, few databases, one grid of time. */
 import { canonicalJson, sha256Digest } from "../../crds/canonical.ts";
 import { coordinationDigest } from "../../crds/fingerprints.ts";
+import type { PtahMigrationSpec } from "../../crds/migrationspec.ts";
 import type { PtahSchemaSpec } from "../../crds/spec.ts";
 import type { ExecutionComponents, ManagerRecord } from "../../crds/status/index.ts";
 import { encodePlan } from "../../sql/plan-document.ts";
-import type { OperationResult } from "../../workload/result.ts";
+import type { FamilyName, Spec } from "../families/types.ts";
 
 export const NAMESPACE = "apps";
 export const RESOURCE_NAME = "orders";
@@ -28,34 +29,48 @@ export type Content = "A" | "B";
 export interface SpecInputs {
   readonly apply: "Never" | "OnApproval" | "Always";
   readonly suspend: boolean;
-  /** A second policy that plans differ under. */
+  /** A second policy that plans differ under: what is excluded, or how statements are grouped. */
   readonly exclude: boolean;
   readonly shared: boolean;
   readonly engine: "PostgreSQL" | "Oracle";
+  /** The coordination key, where it is not the first resource's. */
+  readonly realm?: string;
 }
 
-const memo = new Map<string, PtahSchemaSpec>();
-const memoOf = new WeakMap<SpecInputs, PtahSchemaSpec>();
+const memo = new Map<string, Spec>();
+const memoOf: Readonly<Record<FamilyName, WeakMap<SpecInputs, Spec>>> = {
+  schema: new WeakMap(),
+  migration: new WeakMap(),
+};
 
 /** The spec of some inputs, as admission would have defaulted it. */
-export function specOf(inputs: SpecInputs): PtahSchemaSpec {
-  const known = memoOf.get(inputs);
+export function specOf(family: FamilyName, inputs: SpecInputs): Spec {
+  const known = memoOf[family].get(inputs);
   if (known !== undefined) return known;
-  const key = canonicalJson({ ...inputs });
-  const spec = memo.get(key) ?? write(inputs);
+  const key = `${family} ${canonicalJson({ ...inputs })}`;
+  const spec = memo.get(key) ?? (family === "schema" ? schemaSpec(inputs) : migrationSpec(inputs));
   memo.set(key, spec);
-  memoOf.set(inputs, spec);
+  memoOf[family].set(inputs, spec);
   return spec;
 }
 
-function write(inputs: SpecInputs): PtahSchemaSpec {
-  return {
+const commonOf = (inputs: SpecInputs) =>
+  ({
     target: {
       engine: inputs.engine,
-      coordinationKey: "orders-db",
+      coordinationKey: inputs.realm ?? "orders-db",
       sharedRealm: inputs.shared,
       urlFrom: { name: "orders-url", key: "url" },
     },
+    interval: "10m",
+    execution: { activeDeadlineSeconds: DEADLINE_SECONDS, failureRetryInterval: "30s", connectTimeout: "10s" },
+    suspend: inputs.suspend,
+    history: { keepPlans: 1 },
+  }) as const;
+
+function schemaSpec(inputs: SpecInputs): PtahSchemaSpec {
+  return {
+    ...commonOf(inputs),
     desired: { configMap: { name: "orders-sql" } },
     policy: {
       apply: inputs.apply,
@@ -65,23 +80,24 @@ function write(inputs: SpecInputs): PtahSchemaSpec {
       transactionMode: "file",
       ...(inputs.exclude ? { exclude: ["legacy.*"] } : {}),
     },
-    interval: "10m",
-    execution: { activeDeadlineSeconds: DEADLINE_SECONDS, failureRetryInterval: "30s", connectTimeout: "10s" },
-    suspend: inputs.suspend,
-    history: { keepPlans: 1 },
+  };
+}
+
+function migrationSpec(inputs: SpecInputs): PtahMigrationSpec {
+  return {
+    ...commonOf(inputs),
+    artifact: { configMap: { name: "orders-sql" } },
+    policy: { apply: inputs.apply, lockTimeout: "30s", ...(inputs.exclude ? { transactionMode: "none" as const } : {}) },
   };
 }
 
 /** The realm of the explored resource. */
-export const REALM = realm();
+export const REALM = realmOf("orders-db");
 
-function realm(): string {
-  const digest = coordinationDigest(NAMESPACE, {
-    engine: "PostgreSQL",
-    coordinationKey: "orders-db",
-    sharedRealm: true,
-    urlFrom: { name: "orders-url", key: "url" },
-  });
+/** The digest of a coordination key. */
+export function realmOf(coordinationKey: string): string {
+  const urlFrom = { name: "orders-url", key: "url" };
+  const digest = coordinationDigest(NAMESPACE, { engine: "PostgreSQL", coordinationKey, sharedRealm: true, urlFrom });
   if (digest === undefined) throw new Error("the explored realm has no digest");
   return digest;
 }
@@ -185,96 +201,4 @@ export function planText(from: string, to: string, exclude: boolean): PlanText {
 /** The plan of a content digest; the executor reads it from the projections. */
 export function planOfDigest(digest: string): PlanText | undefined {
   return byDigest.get(digest);
-}
-
-/** What a Pod found, as few bits; `resultOf` writes it out. */
-export interface Frame {
-  readonly type: "Observe" | "Plan" | "Apply";
-  readonly outcome: "ok" | "failed" | "refused" | "uncertain" | "otherVersion" | "protected" | "unplannable";
-  /** Database the Pod's Secret named. */
-  readonly database: number;
-  /** Database state it read (reads), empty for an Apply. */
-  readonly state: string;
-  /** Content it compared with; empty for a reading of the version alone. */
-  readonly desired: string;
-  readonly exclude: boolean;
-  /** Major version of the server. */
-  readonly major: number;
-  /** Ghost: a statement of an Apply of ours was executed after this reading. */
-  readonly dirty: boolean;
-}
-
-const results = new Map<string, OperationResult>();
-
-/** The result an honest runner prints for what it found. */
-export function resultOf(frame: Frame, operationID: string): OperationResult {
-  const key = `${operationID} ${frame.type} ${frame.outcome} ${frame.database} ${frame.state} ${frame.desired} ${frame.exclude} ${frame.major}`;
-  const known = results.get(key);
-  if (known !== undefined) return known;
-  if (results.size > 20_000) results.clear();
-  const result = build(frame, operationID);
-  results.set(key, result);
-  return result;
-}
-
-const OPERATIONS = { Observe: "observe", Plan: "plan", Apply: "apply" } as const;
-const CODES = {
-  failed: "database_error",
-  uncertain: "database_error",
-  refused: "refused_to_start",
-  otherVersion: "server_version_changed",
-  protected: "protected_table",
-  unplannable: "plan_refused",
-} as const;
-
-const serverOf = (major: number) =>
-  ({ observedDialect: "postgresql", serverVersion: `${major}.2`, serverMajor: major }) as const;
-
-function build(frame: Frame, operationId: string): OperationResult {
-  const started = frame.outcome !== "refused";
-  const base = {
-    protocolVersion: 1 as const,
-    operation: OPERATIONS[frame.type],
-    operationId,
-    childStarted: started,
-    childExitCode: started ? 0 : -1,
-    stdout: "",
-    coordinationDigest: REALM,
-    targetIdentityDigest: targetIdentity(frame.database),
-  };
-  if (frame.outcome !== "ok") {
-    const wrote = frame.type === "Apply" && started ? { mutationStarted: true, uncertain: true } : {};
-    const code = CODES[frame.outcome];
-    const read = frame.outcome === "otherVersion" ? serverOf(frame.major) : {};
-    const childExitCode = started ? 1 : -1;
-    return { ...base, ...read, childExitCode, ...wrote, error: { code, message: "The operation failed." } };
-  }
-  switch (frame.type) {
-    case "Apply":
-      return { ...base, mutationStarted: true };
-    case "Observe":
-      return { ...base, ...serverOf(frame.major), ...observed(frame) };
-    case "Plan":
-      return { ...base, ...serverOf(frame.major), ...planned(frame) };
-  }
-}
-
-function observed(frame: Frame): Partial<OperationResult> {
-  // A reading of the version alone compares nothing.
-  if (frame.desired === "") return {};
-  const driftReportDigest = sha256Digest(`drift ${frame.state} ${frame.desired}`);
-  if (frame.state === frame.desired) return { driftReportDigest, observedDrift: false, driftFindingCount: 0 };
-  return {
-    driftReportDigest,
-    observedDrift: true,
-    driftFindingCount: 1,
-    highestDriftSeverity: "info",
-    driftFindings: [{ category: "tables", count: 1, severity: "info" }],
-  };
-}
-
-function planned(frame: Frame): Partial<OperationResult> {
-  if (frame.state === frame.desired) return { planOutcome: "NoChanges" };
-  const plan = planText(frame.state, frame.desired, frame.exclude);
-  return { stdout: plan.text, planOutcome: "Changes", planContentDigest: plan.digest };
 }

@@ -2,12 +2,12 @@
  * The explored world as plain immutable data: what the API server stores, what runs beside it, what each manager
  * remembers, how many faults are left, and what only an observer outside knows (the ghost).
  */
-import type { PtahSchemaPlanSpec } from "../../crds/spec.ts";
-import type { ApprovalStatus } from "../../crds/status/index.ts";
-import type { Status } from "../families/types.ts";
+import type { AcknowledgmentStatus, ApplyRecord, ApprovalStatus } from "../../crds/status/index.ts";
+import type { FamilyName, PlanSpec, Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import type { ChunkFacts, LeaseOwner, Memory } from "../view.ts";
-import type { Content, Frame, SpecInputs } from "./values.ts";
+import type { Frame } from "./frames.ts";
+import type { Content, SpecInputs } from "./values.ts";
 
 export interface World {
   readonly now: number;
@@ -28,6 +28,8 @@ export interface World {
   readonly plans: readonly Plan[];
   readonly projections: readonly Projection[];
   readonly approvals: readonly Approval[];
+  /** What people said of runs that nobody accounts for. */
+  readonly words: readonly Acknowledgment[];
   readonly snapshots: readonly Snapshot[];
   readonly lease: Lease | null;
   readonly jobs: readonly Job[];
@@ -42,6 +44,7 @@ export interface World {
 }
 
 export interface Resource {
+  readonly family: FamilyName;
   readonly uid: string;
   readonly version: number;
   readonly generation: number;
@@ -56,7 +59,10 @@ export interface Resource {
 }
 
 export interface Database {
-  /** A content, `empty`, `foreign`, or `from~to` between two statements of a plan. */
+  /**
+   * Of a schema: a content, `empty`, `foreign`, or `from~to` between two statements of a plan. Of a migration: its
+   * revision table (`revisions.ts`).
+   */
   readonly state: string;
 }
 
@@ -65,7 +71,7 @@ export interface Plan {
   readonly uid: string;
   readonly version: number;
   readonly owner: string;
-  readonly spec: PtahSchemaPlanSpec;
+  readonly spec: PlanSpec;
   readonly ready: boolean;
   readonly createdAt: number;
   readonly chunks: readonly ChunkFacts[];
@@ -90,6 +96,17 @@ export interface Approval {
   readonly status: ApprovalStatus;
 }
 
+/** A person's word about one run. */
+export interface Acknowledgment {
+  readonly name: string;
+  readonly uid: string;
+  readonly version: number;
+  readonly resourceUID: string;
+  readonly operationID: string;
+  readonly acknowledgedAt: number;
+  readonly status: AcknowledgmentStatus;
+}
+
 export interface Snapshot {
   readonly name: string;
   readonly uid: string;
@@ -112,13 +129,14 @@ export interface Lease {
 
 /** What a Job was built to do, distilled from its OperationSpec. */
 export interface Work {
-  readonly type: "Observe" | "Plan" | "Apply";
-  /** Content digest read or applied; empty for a reading of the version alone. */
+  readonly family: FamilyName;
+  readonly type: "Observe" | "Plan" | "History" | "Apply";
+  /** Content digest read, or whose files are run; empty for a reading of the version alone and for a plan's statements. */
   readonly content: string;
   readonly exclude: boolean;
   /** Server major it counts on; 0 where none is known yet. */
   readonly major: number;
-  /** Plan document an Apply carries out, its fingerprint and target. */
+  /** What an Apply carries out (the plan document's digest, or the versions in order), its fingerprint and target. */
   readonly plan: string;
   readonly fingerprint: string;
   readonly target: string;
@@ -168,6 +186,8 @@ export interface Pod {
   readonly terminated: boolean;
   /** The node does not report: nothing new shows. */
   readonly silent: boolean;
+  /** How many versions of its run it has committed. */
+  readonly ran?: number | undefined;
   readonly log: "none" | "frame" | "late" | "lost" | "unreadable" | "invalid" | "otherProtocol";
   readonly frame?: Frame | undefined;
 }
@@ -228,12 +248,16 @@ export const BUDGETS = [
   "suspend", // suspended
   "delete",
   "settle", // a person settles the record
+  "acknowledge", // a person acknowledges the run that stands unresolved
+  "acknowledgeEarly", // a person acknowledges a run while it is under way
+  "acknowledgeOther", // a person acknowledges another run
   "restore", // the status is lost, annotations stay
   "recreate", // restored as a new object with a new UID, annotations kept
   "garble", // a restore leaves a mirror nobody can read
   "unhold", // somebody removes the finalizer
   "request", // a read request, the second one no instant
   "foreign", // somebody else changes the database
+  "runFails", // a run ends otherwise than applied: failed, partial or unknown, with or without its row
   "retarget", // the Secret names another database
   "refuseSource", // the source goes missing, and comes back
   "upgrade", // another release of the components
@@ -294,3 +318,7 @@ export function unused(prefix: string, used: (name: string) => boolean): string 
 export function writerLives(pod: Pod): boolean {
   return pod.process === "started" || pod.process === "half" || (pod.process === "waiting" && !pod.gated);
 }
+
+/** The record of an Apply that nobody accounts for, wherever its family keeps it. */
+export const recordOf = (status: Status | undefined): ApplyRecord | undefined =>
+  status?.pendingObservation ?? status?.unresolvedRun;
