@@ -32,6 +32,9 @@ function podAccidents(world: World, pod: Pod, fault: Fault): void {
   if (running && !pod.gated && pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
     fault("readFailed", `${name} fails to read`, read(world, pod, "failed"));
   }
+  if (running && pod.work.type === "History" && leftOf(world, "planRefused") > 0) {
+    fault("planRefused", `${name} says nothing of a pending file`, read(world, pod, "unplannable"));
+  }
   if (running && pod.work.type === "Plan" && leftOf(world, "planRefused") > 0) {
     fault("planRefused", `${name} is refused a protected table`, read(world, pod, "protected"));
     fault("planRefused", `${name} finds what no plan can be made of`, read(world, pod, "unplannable"));

@@ -69,6 +69,9 @@ function build(frame: Frame, operationId: string, realm: string): OperationResul
     targetIdentityDigest: targetIdentity(frame.database),
   };
   if (frame.run !== undefined) return { ...base, ...ranTo(frame.run) };
+  if (frame.type === "History" && frame.outcome === "unplannable") {
+    return { ...base, migrationHistory: historyDocument(frame.state, frame.desired, false) };
+  }
   if (frame.outcome !== "ok") {
     const wrote = frame.type === "Apply" && started ? { mutationStarted: true, uncertain: true } : {};
     const code = CODES[frame.outcome];
