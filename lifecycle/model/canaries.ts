@@ -7,32 +7,34 @@ import type { Move } from "../move.ts";
 import { instantOf } from "../time.ts";
 import type { View } from "../view.ts";
 import type { Decider } from "./decision.ts";
+import type { Scenario } from "./scenario.ts";
 import { SECRET_MARK } from "./values.ts";
 import type { Budgets } from "./world.ts";
 
-export interface Canary {
+export interface Canary extends Pick<Scenario, "family" | "databases" | "from"> {
+  /** Its part is named `canary-` and this; the number of its property where a property has one canary. */
+  readonly name: string;
   readonly property: number;
   /** What is broken, in one sentence. */
   readonly breaks: string;
   readonly budgets: Budgets;
   readonly bend: (decide: Decider) => Decider;
-  /** Another way to break the same property, beside the first. */
-  readonly contender?: boolean;
 }
 
-const withResource = (view: View, change: Partial<View["resource"]["value"]>): View => ({
+export const withResource = (view: View, change: Partial<View["resource"]["value"]>): View => ({
   ...view,
   resource: { ...view.resource, value: { ...view.resource.value, ...change } },
 });
 
-const onResource = (view: View) => ({
+export const onResource = (view: View) => ({
   uid: view.resource.value.uid,
   resourceVersion: view.resource.value.resourceVersion,
 });
 
-const statusOf = (view: View): Status => view.resource.value.status;
+export const statusOf = (view: View): Status => view.resource.value.status;
 
-export const CANARIES: readonly Canary[] = [
+/** One for each property, with a schema. */
+export const FIRST_CANARIES: readonly Omit<Canary, "name">[] = [
   {
     property: 1,
     breaks: "a plan that asks for a person's approval is applied without one",

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { CANARIES } from "./canaries.ts";
+import { CANARIES } from "./all-canaries.ts";
 import { Coverage } from "./coverage.ts";
 import type { Run } from "./explore.ts";
 import { LIMITS } from "./limits.ts";
@@ -79,12 +79,12 @@ function judge(runs: readonly Timed[]): number {
 function judgeCanaries(runs: readonly Timed[]): string[] {
   const problems: string[] = [];
   for (const run of runs) {
-    const canary = CANARIES.find((c) => run.name === `canary-${c.property}`);
+    const canary = CANARIES.find((c) => run.name === `canary-${c.name}`);
     const caught = run.violations[0];
     if (canary === undefined) continue;
-    if (caught === undefined) problems.push(`canary ${canary.property} lived: ${canary.breaks}`);
+    if (caught === undefined) problems.push(`canary ${canary.name} lived: ${canary.breaks}`);
     else if (caught.property !== canary.property) {
-      problems.push(`canary ${canary.property} was caught by property ${caught.property}: ${caught.sentence}`);
+      problems.push(`canary ${canary.name} was caught by property ${caught.property}: ${caught.sentence}`);
     }
   }
   return problems;

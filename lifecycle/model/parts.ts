@@ -1,6 +1,6 @@
 /** What one process explores, from its name to its report: a scenario, or the canary of a property. */
 import { decide } from "../decide.ts";
-import { CANARIES } from "./canaries.ts";
+import { CANARIES } from "./all-canaries.ts";
 import type { Decider } from "./decision.ts";
 import { explore, type Limits, type Run } from "./explore.ts";
 import { SCENARIOS, startOf } from "./scenarios.ts";
@@ -33,16 +33,16 @@ const LONGEST: readonly string[] = [
 export function partNames(): { readonly scenarios: readonly string[]; readonly canaries: readonly string[] } {
   const names = SCENARIOS.map((s) => s.name);
   const scenarios = [...LONGEST, ...names.filter((name) => !LONGEST.includes(name))];
-  return { scenarios, canaries: CANARIES.map((c) => `${CANARY}${c.property}`) };
+  return { scenarios, canaries: CANARIES.map((c) => `${CANARY}${c.name}`) };
 }
 
 /** Explores one part. A canary ends at its first violation, a scenario shows one of each kind. */
 export function explorePart(name: string, deep: boolean, limits: Limits, measure: Measure): Run {
-  const canary = CANARIES.find((c) => `${CANARY}${c.property}` === name);
+  const canary = CANARIES.find((c) => `${CANARY}${c.name}` === name);
   if (canary !== undefined) {
     const tools = modelTools(false);
     const decider = canary.bend((view) => decide(view, tools));
-    const start = startOf({ name, plays: canary.breaks, budgets: canary.budgets }, false, decider);
+    const start = startOf({ ...canary, name, plays: canary.breaks }, false, decider);
     return explore({
       name,
       start,

@@ -1,6 +1,6 @@
 /** What a run prints. */
 import { RULE_IDS } from "../rules.ts";
-import { CANARIES } from "./canaries.ts";
+import { CANARIES } from "./all-canaries.ts";
 import { type Coverage, EFFECTS, FAMILY_NAMES, FAULTS, IMPOSSIBLE, inFamily, UNREACHED } from "./coverage.ts";
 import type { Run } from "./explore.ts";
 import { LIMITS } from "./limits.ts";
@@ -11,8 +11,8 @@ export const say = (line: string): void => {
 };
 
 export function printRun(run: Run, cpuSeconds: number): void {
-  const canary = CANARIES.find((c) => run.name === `canary-${c.property}`);
-  if (canary !== undefined) printCanary(run, canary.breaks, canary.property);
+  const canary = CANARIES.find((c) => run.name === `canary-${c.name}`);
+  if (canary !== undefined) printCanary(run, canary.breaks, canary.name);
   else {
     const plays = SCENARIOS.find((s) => s.name === run.name)?.plays ?? "";
     const figures = `${run.states} states, ${run.transitions} transitions, depth ${run.depth}`;
@@ -23,14 +23,14 @@ export function printRun(run: Run, cpuSeconds: number): void {
   }
 }
 
-function printCanary(run: Run, breaks: string, property: number): void {
+function printCanary(run: Run, breaks: string, name: string): void {
   const caught = run.violations[0];
   if (caught === undefined) {
-    say(`canary ${property}: NOT CAUGHT in ${run.states} states: ${breaks}`);
+    say(`canary ${name}: NOT CAUGHT in ${run.states} states: ${breaks}`);
     return;
   }
   say(
-    `canary ${property}: "${breaks}" is caught after ${run.states} states by property ${caught.property}: ${caught.sentence}`,
+    `canary ${name}: "${breaks}" is caught after ${run.states} states by property ${caught.property}: ${caught.sentence}`,
   );
   printTrace(caught.trace);
 }
