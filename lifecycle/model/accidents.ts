@@ -1,6 +1,7 @@
 /** Faults of Jobs, Pods, nodes and logs, each as far as its budget goes. */
 import { admitsPod } from "./perform.ts";
-import { createPod, ended, read, removeJob, withJob, withPod } from "./pods.ts";
+import { contentOf, createPod, ended, read, removeJob, withJob, withPod } from "./pods.ts";
+import { pendingOf } from "./revisions.ts";
 import { diesInside, runFaults } from "./runs.ts";
 import { type Job, leftOf, type Pod, type Step, spend, type World } from "./world.ts";
 
@@ -32,7 +33,9 @@ function podAccidents(world: World, pod: Pod, fault: Fault): void {
   if (running && !pod.gated && pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
     fault("readFailed", `${name} fails to read`, read(world, pod, "failed"));
   }
-  if (running && pod.work.type === "History" && leftOf(world, "planRefused") > 0) {
+  const state = world.databases[world.secret]?.state ?? "";
+  const pending = pod.work.type === "History" ? pendingOf(state, contentOf(pod.work.content)) : [];
+  if (running && pending.length > 0 && leftOf(world, "planRefused") > 0) {
     fault("planRefused", `${name} says nothing of a pending file`, read(world, pod, "unplannable"));
   }
   if (running && pod.work.type === "Plan" && leftOf(world, "planRefused") > 0) {

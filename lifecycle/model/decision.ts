@@ -52,6 +52,7 @@ function freshDraw(world: World): number {
     epochsOf(manager.old, used);
     if (manager.held?.kind === "writeLease") used.add(manager.held.content.epoch);
   }
+  for (const peer of world.peers) epochsOf(peer.resource, used);
   if (world.lease !== null) used.add(world.lease.epoch);
   for (const plan of world.plans) used.add(plan.spec.executionBindingID);
   for (const job of world.jobs) used.add(job.epoch);

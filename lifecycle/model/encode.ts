@@ -39,6 +39,14 @@ export class Encoder {
   /** The canonical words of a world; valid until the next call. */
   encode(world: World): Int32Array {
     this.length = 0;
+    this.part(world);
+    for (const peer of world.peers) this.part(peer);
+    for (const n of world.left) this.put(n);
+    return this.words.subarray(0, this.length);
+  }
+
+  /** One resource's own world: its names and ranks are of no other. */
+  private part(world: World): void {
     this.now = seconds(world.now);
     this.stamp += 1;
     this.nextId = 0;
@@ -47,11 +55,9 @@ export class Encoder {
     this.surroundings(world);
     this.objects(world);
     for (const manager of world.managers) this.manager(manager, world);
-    for (const n of world.left) this.put(n);
     this.ghost(world);
     this.rank(TOKEN.generation);
     this.rank(TOKEN.serial);
-    return this.words.subarray(0, this.length);
   }
 
   /** The canonical words of a status alone, for comparing two decisions about one world. */

@@ -5,7 +5,8 @@ import { Encoder } from "./encode.ts";
 import { hashWords } from "./hash.ts";
 import { FLAG, type Graph, judgeProgress } from "./progress.ts";
 import { excuse, leaked, stateViolation, type Violation, verdictTrue } from "./properties.ts";
-import { type Successors, successors, withLog } from "./steps.ts";
+import { type Decided, partsOf, type Successors, seenBy, successors } from "./joint.ts";
+import { withLog } from "./steps.ts";
 import { Numbers, SeenTable } from "./table.ts";
 import { hash16 } from "./tools.ts";
 import type { World } from "./world.ts";
@@ -64,13 +65,22 @@ export function explore(question: Question): Run {
   return new Exploration(question).run();
 }
 
-/** Rule, kind and waiting time of a decision as one number. */
-function decisionKey(world: World, decision: Decision | undefined): number {
-  if (decision === undefined) return 1;
-  const { move } = decision;
-  const until = move.kind === "wait" || move.kind === "rest" ? (move.untilMs ?? world.now) - world.now : 0;
-  return Number.parseInt(hash16(`${move.kind} ${move.rule} ${until}`).slice(0, 7), 16) + 2;
+/** Rule, kind and waiting time of every resource's decision as one number. */
+function decisionKey(decided: readonly Decided[]): number {
+  const words = decided.map(({ world, decision }) => {
+    if (decision === undefined) return "nothing";
+    const { move } = decision;
+    const until = move.kind === "wait" || move.kind === "rest" ? (move.untilMs ?? world.now) - world.now : 0;
+    return `${move.kind} ${move.rule} ${until}`;
+  });
+  return Number.parseInt(hash16(words.join()).slice(0, 7), 16) + 2;
 }
+
+/** What the last statement was that each resource's Applies executed. */
+const executedIn = (world: World): string => partsOf(world).map((part) => part.ghost.executed.join()).join(" ");
+
+const sayDecision = (decision: Decision | undefined): string =>
+  decision === undefined ? "nothing" : `rule ${decision.move.rule} ${decision.move.kind}`;
 
 const INSTANTS = /\d{4}-\d\d-\d\dT[0-9:.]+Z/g;
 const NAMES = /[0-9a-f]{16,}/g;
@@ -166,28 +176,31 @@ class Exploration {
   private wrongMerge(world: World, id: number): Violation | undefined {
     const known = this.decided.get(id);
     if (known === 0) return undefined;
-    const { decision } = withLog(world, this.question.decider);
-    if (decisionKey(world, decision) === known) return undefined;
-    const rule = decision === undefined ? "none" : `${decision.move.rule} ${decision.move.kind}`;
+    const parts = partsOf(world);
+    const decided = parts.map((_, at) => {
+      const own = seenBy(parts, at);
+      return { world: own, decision: withLog(own, this.question.decider).decision };
+    });
+    if (decisionKey(decided) === known) return undefined;
+    const rule = decided.map(({ decision }) => sayDecision(decision)).join(", ");
     return { property: 0, sentence: `the model merges two worlds that are decided differently (rule ${rule})` };
   }
 
   private expand(world: World, id: number, next: World[]): Violation | undefined {
     const all = this.stepsFrom(world);
     if ("sentence" in all) return all;
-    const { decision } = all;
-    if (decision !== undefined) {
-      this.coverage.rule(decision.move.rule);
-      for (const rule of decision.looks) this.coverage.rule(rule);
+    for (const { world: own, decision } of all.decided) {
+      this.cover(own, decision);
+      const violation = stateViolation(own, decision, this.question.decider, this.question.narrated === true);
+      if (violation !== undefined) {
+        this.graph.flags.set(id, FLAG.excused);
+        return violation;
+      }
     }
-    const violation = stateViolation(world, decision, this.question.decider, this.question.narrated === true);
-    if (violation !== undefined) {
-      this.graph.flags.set(id, FLAG.excused);
-      return violation;
-    }
-    this.decided.set(id, decisionKey(world, decision));
+    this.decided.set(id, decisionKey(all.decided));
     let fair: number | undefined;
     let fairRunsSql = false;
+    const executed = executedIn(world);
     for (const [index, step] of all.steps.entries()) {
       this.transitions += 1;
       const { id: to, added } = this.number(step.next, id, index);
@@ -198,17 +211,23 @@ class Exploration {
       }
       if (fair === undefined && step.unfair !== true) {
         fair = to;
-        fairRunsSql = step.next.ghost.executed !== world.ghost.executed;
+        fairRunsSql = executedIn(step.next) !== executed;
       }
     }
     this.graph.fair.set(id, fair ?? -1);
-    this.graph.flags.set(id, this.flagsOf(world, all, fairRunsSql));
+    this.graph.flags.set(id, this.flagsOf(all, fairRunsSql));
     return undefined;
+  }
+
+  private cover(world: World, decision: Decision | undefined): void {
+    if (decision === undefined || world.resource === null) return;
+    this.coverage.playing = world.resource.family;
+    this.coverage.rule(decision.move.rule);
+    for (const rule of decision.looks) this.coverage.rule(rule);
   }
 
   private stepsFrom(world: World): Successors | Violation {
     try {
-      this.coverage.playing = world.resource?.family ?? this.coverage.playing;
       return successors(world, this.question.decider, this.coverage);
     } catch (error) {
       if (error instanceof EndlessLooks) return { property: 11, sentence: error.message };
@@ -217,16 +236,21 @@ class Exploration {
     }
   }
 
-  private flagsOf(world: World, all: Successors, fairRunsSql: boolean): number {
-    const { decision } = all;
+  private flagsOf(all: Successors, fairRunsSql: boolean): number {
     let flags = all.fairIsClock ? FLAG.clock : 0;
     if (fairRunsSql) flags |= FLAG.sql;
-    if (excuse(world) !== undefined) flags |= FLAG.excused;
-    if (world.resource === null || decision === undefined) return flags | FLAG.rest | FLAG.gone;
-    if (isEffect(decision.move) || decision.move.kind !== "rest") return flags;
+    const parts = all.decided;
+    if (parts.some(({ world }) => excuse(world) !== undefined)) flags |= FLAG.excused;
+    if (parts.every(({ world, decision }) => world.resource === null || decision === undefined)) {
+      return flags | FLAG.rest | FLAG.gone;
+    }
+    for (const { world, decision } of parts) {
+      if (world.resource === null || decision === undefined) continue;
+      if (isEffect(decision.move) || decision.move.kind !== "rest") return flags;
+      if (verdictTrue(world, decision) !== undefined) flags |= FLAG.lies;
+      if (leaked(world)) flags |= FLAG.leaks;
+    }
     if (all.fairIsClock || all.steps.every((s) => s.unfair === true)) flags |= FLAG.rest;
-    if (verdictTrue(world, decision) !== undefined) flags |= FLAG.lies;
-    if (leaked(world)) flags |= FLAG.leaks;
     return flags;
   }
 
@@ -239,7 +263,7 @@ class Exploration {
   /** The shortest way to a state, step by step, in prose. */
   private traceTo(id: number): string[] {
     const { steps, end } = this.replay(this.pathTo(id));
-    if (end.ghost.broken === undefined) {
+    if (partsOf(end).every((part) => part.ghost.broken === undefined)) {
       const last = this.lastDecision(end);
       if (last !== undefined) steps.push(last);
     }
@@ -248,10 +272,8 @@ class Exploration {
 
   private lastDecision(world: World): string | undefined {
     try {
-      const { decision } = successors(world, this.question.decider);
-      return decision === undefined
-        ? undefined
-        : `(then the manager decides: rule ${decision.move.rule} ${decision.move.kind})`;
+      const { decided } = successors(world, this.question.decider);
+      return `(then the manager decides: ${decided.map(({ decision }) => sayDecision(decision)).join(", ")})`;
     } catch (error) {
       return error instanceof Error ? `(then: ${error.message})` : undefined;
     }

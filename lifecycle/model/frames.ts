@@ -25,6 +25,10 @@ export interface Frame {
   readonly dirty: boolean;
 }
 
+/** Whether the Pod that printed this exits well. */
+export const succeeded = ({ type, outcome }: Frame): boolean =>
+  outcome === "ok" || (type === "History" && outcome === "unplannable");
+
 const results = new Map<string, OperationResult>();
 
 /** The result an honest runner prints for what it found. */

@@ -6,7 +6,7 @@ import { databaseOf } from "./perform.ts";
 import { playedIn } from "./played.ts";
 import { isGarbled, OTHER_HOLDER } from "./seen.ts";
 import { GRACE_SECONDS, SKEW_MS } from "./values.ts";
-import { type Ghost, type Pod, put, recordOf, type World, writerLives } from "./world.ts";
+import { type Ghost, type Lease, neighbours, type Pod, put, recordOf, type World, writerLives } from "./world.ts";
 
 /** The world with a broken property noted; the first one stays. */
 export function broken(world: World, property: number, sentence: string): World {
@@ -173,6 +173,13 @@ export function onLeaseWrite(before: World, after: World): World {
   const is = after.lease;
   if (was === null || was.holder === "" || was.holder === OTHER_HOLDER) return after;
   if (is?.holder === was.holder && is.epoch === was.epoch) return after;
+  const holder = neighbours(before).find((peer) => peer.resource !== null && peer.resource.uid === was.owner?.uid);
+  return handedOver(holder ?? before, after, was);
+}
+
+/** The Lease of a world's resource goes to another epoch, or to nobody. */
+function handedOver(before: World, after: World, was: Lease): World {
+  const is = after.lease;
   const status = before.resource?.status;
   const claim = status?.activeOperation;
   const record = recordOf(status);
@@ -195,11 +202,11 @@ export function onStart(world: World, ours: Pod | undefined): World {
   const foreign =
     other.state === "writing" ||
     (other.state === "crashed" && world.now < other.writesUntil + GRACE_SECONDS * 1000 + SKEW_MS);
+  const writes = (p: Pod): boolean => p.work.type === "Apply" && (p.process === "started" || p.process === "half");
   const overlapping =
     (ours !== undefined && foreign) ||
-    world.pods.some(
-      (p) => p.work.type === "Apply" && p.uid !== ours?.uid && (p.process === "started" || p.process === "half"),
-    );
+    world.pods.some((p) => p.uid !== ours?.uid && writes(p)) ||
+    neighbours(world).some((peer) => peer.pods.some(writes));
   return overlapping ? broken(world, 3, "two executors that may write overlap on one realm") : world;
 }
 

@@ -1,5 +1,6 @@
 /** The Job controller, the kubelets and the executor: what happens to Jobs and Pods without any manager. */
 import { admitsJob, admitsPod, commitJob } from "./perform.ts";
+import { succeeded } from "./frames.ts";
 import { createPod, ended, read, removeJob, withJob, withPod } from "./pods.ts";
 import { applySteps } from "./runs.ts";
 import { GRACE_SECONDS, SKEW_MS } from "./values.ts";
@@ -100,7 +101,7 @@ function jobSteps(world: World, job: Job): Step[] {
     return [{ say: `the Job controller creates the Pod of ${name}`, next: createPod(world, job) }];
   }
   if (alive.length > 0) return [];
-  const complete = pods.some((p) => p.frame?.outcome === "ok" && p.object !== "gone");
+  const complete = pods.some((p) => p.frame !== undefined && succeeded(p.frame) && p.object !== "gone");
   const kind = complete ? "Complete" : "Failed";
   return [{ say: `${name} becomes ${kind}`, next: finish(world, job, kind) }];
 }

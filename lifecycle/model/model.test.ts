@@ -5,7 +5,7 @@ import { Encoder } from "./encode.ts";
 import { LIMITS } from "./limits.ts";
 import { explorePart } from "./parts.ts";
 import { SCENARIOS, startOf } from "./scenarios.ts";
-import { successors } from "./steps.ts";
+import { successors } from "./joint.ts";
 import { SeenTable } from "./table.ts";
 import { modelTools } from "./tools.ts";
 import { EPOCH_MS } from "./values.ts";
@@ -89,7 +89,7 @@ describe("the world", () => {
   test("comes from a new resource to a plan that waits for a person, with nobody's help", () => {
     const waiting = startOf(scenario("faults"), false, decider);
     expect(waiting.resource?.status.plan).toBeDefined();
-    expect(successors(waiting, decider).decision?.move).toMatchObject({ kind: "rest", verdict: "AwaitingApproval" });
+    expect(successors(waiting, decider).decided[0]?.decision?.move).toMatchObject({ kind: "rest", verdict: "AwaitingApproval" });
   });
 
   test("keeps its steps as data: exploring does not change where it started", () => {

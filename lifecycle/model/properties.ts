@@ -7,7 +7,7 @@ import { playedIn } from "./played.ts";
 import { isGarbled, mirrorMark } from "./seen.ts";
 import { statusTokens } from "./tokens.ts";
 import { contentDigestOf, hasScratch, SECRET_MARK } from "./values.ts";
-import { recordOf, type World } from "./world.ts";
+import { neighbours, recordOf, type World } from "./world.ts";
 
 export interface Violation {
   readonly property: number;
@@ -222,9 +222,9 @@ export function excuse(world: World): string | undefined {
 
 /** A Lease of ours that nothing needs and that is still held. */
 export function leaked(world: World): boolean {
-  const { lease, resource } = world;
+  const { lease } = world;
   if (lease === null || lease.holder === "" || lease.holder.endsWith("other")) return false;
-  const status = resource?.status;
-  const needed = status?.activeOperation !== undefined || recordOf(status) !== undefined;
-  return !needed && lease.renewedAt + lease.durationSeconds * 1000 > world.now;
+  const needs = ({ resource: one }: World): boolean =>
+    one?.status.activeOperation !== undefined || recordOf(one?.status) !== undefined;
+  return !needs(world) && !neighbours(world).some(needs) && lease.renewedAt + lease.durationSeconds * 1000 > world.now;
 }

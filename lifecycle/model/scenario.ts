@@ -13,11 +13,13 @@ export interface Scenario {
   /** More of it with DEEP=1. */
   readonly deeper?: Budgets;
   readonly inputs?: Partial<SpecInputs>;
+  /** Other resources of the same managers; on the same realm unless their inputs name another. */
+  readonly beside?: readonly { readonly family: FamilyName; readonly inputs?: Partial<SpecInputs> }[];
   readonly managers?: number;
   readonly contender?: boolean;
   readonly databases?: number;
   /** Begins where the resource first rests in this verdict, nothing having failed; otherwise as it is created. */
-  readonly from?: "AwaitingApproval";
+  readonly from?: "AwaitingApproval" | "Blocked";
   /** Phases, conditions and journal are written too. */
   readonly narrated?: boolean;
 }

@@ -1,37 +1,42 @@
 /** The named scenarios, and the world each starts from. Each runs to a fixpoint. */
 import type { Status } from "../families/types.ts";
 import type { Decider } from "./decision.ts";
+import { joined, successors } from "./joint.ts";
 import { PLAYED } from "./played.ts";
 import type { Scenario } from "./scenario.ts";
+import { JOINT_SCENARIOS } from "./scenarios-joint.ts";
 import { MIGRATION_SCENARIOS } from "./scenarios-migration.ts";
 import { SCHEMA_SCENARIOS } from "./scenarios-schema.ts";
-import { successors } from "./steps.ts";
+
 import { EPOCH_MS, SERVER_MAJOR, type SpecInputs } from "./values.ts";
 import { budgetsOf, type World } from "./world.ts";
 
-export const SCENARIOS: readonly Scenario[] = [...SCHEMA_SCENARIOS, ...MIGRATION_SCENARIOS];
+export const SCENARIOS: readonly Scenario[] = [...SCHEMA_SCENARIOS, ...MIGRATION_SCENARIOS, ...JOINT_SCENARIOS];
 
 const INPUTS: SpecInputs = { apply: "OnApproval", suspend: false, exclude: false, shared: false, engine: "PostgreSQL" };
 const NOTHING: Status = { observedGeneration: -1 };
 
 /** Fair steps within which a resource first comes to rest. */
-const FIRST_REST_MAX = 200;
+const FIRST_REST_MAX = 600;
 
-/** The world a scenario starts from: a new resource before an empty database, or where it first rests. */
+/** The world a scenario starts from: new resources before untouched databases, or where all of them first rest. */
 export function startOf(scenario: Scenario, deep: boolean, decider: Decider): World {
   const budgets = budgetsOf(deep ? { ...scenario.budgets, ...scenario.deeper } : scenario.budgets);
-  let world = created(scenario);
+  const others = (scenario.beside ?? []).map((one, at) => created({ ...scenario, ...one }, at + 2));
+  let world = joined([created(scenario, 1), ...others]);
   for (let step = 0; scenario.from !== undefined && step < FIRST_REST_MAX; step += 1) {
-    const { decision, steps } = successors(world, decider);
-    if (decision?.move.kind === "rest" && decision.move.verdict === scenario.from) break;
+    const { decided, steps } = successors(world, decider);
+    const moves = decided.map(({ decision }) => decision?.move);
+    const first = moves[0];
+    if (first?.kind === "rest" && first.verdict === scenario.from && moves.every((move) => move?.kind === "rest")) break;
     const fair = steps.find((s) => s.unfair !== true);
     if (fair === undefined) throw new Error(`scenario ${scenario.name} never comes to ${scenario.from}`);
     world = fair.next;
   }
-  return { ...world, left: budgets };
+  return { ...world, left: budgets, peers: world.peers.map((peer) => ({ ...peer, left: budgets })) };
 }
 
-function created(scenario: Scenario): World {
+function created(scenario: Scenario, number: number): World {
   const family = scenario.family ?? "schema";
   const { untouched, elsewhere } = PLAYED[family];
   const states = [untouched, elsewhere].slice(0, scenario.databases ?? 1);
@@ -39,7 +44,7 @@ function created(scenario: Scenario): World {
     now: EPOCH_MS,
     resource: {
       family,
-      uid: `${family}-1`,
+      uid: `${family}-${number}`,
       version: 1,
       generation: 1,
       deleting: false,
@@ -65,6 +70,7 @@ function created(scenario: Scenario): World {
     pods: [],
     creating: [],
     other: { state: scenario.contender === true ? "idle" : "none", conflicting: false, epoch: 0, writesUntil: 0 },
+    peers: [],
     managers: Array.from({ length: scenario.managers ?? 1 }, () => ({})),
     left: budgetsOf({}),
     ghost: { unsettled: [], dispatchedSerial: 0, executed: [0, 0], spent: [], created: [] },

@@ -4,13 +4,16 @@ import * as v from "valibot";
 import { API_VERSION } from "../../crds/common.ts";
 import type { AdmissionSnapshot, ManagerRecord } from "../../crds/status/index.ts";
 import { Mirror } from "../../crds/status/index.ts";
+import { attemptOfClaim, attemptOfRecord } from "../attempt.ts";
 import { KINDS } from "../families/kinds.ts";
 import type { LookItem } from "../move.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
 import type {
   AcknowledgmentFacts,
   ApprovalFacts,
+  Attempt,
   CensusFacts,
+  ClaimantFacts,
   EnvelopeFacts,
   ForeignHolderFacts,
   JobFacts,
@@ -32,14 +35,13 @@ import {
   contentDigestOf,
   MANAGERS,
   NAMESPACE,
-  REALM,
   RESOURCE_NAME,
   SCRATCH_IMAGES,
   SOURCE_UID,
   specOf,
 } from "./values.ts";
 import { resultOf } from "./frames.ts";
-import { type Job, type Plan, type Pod, type Resource, recordOf, type World } from "./world.ts";
+import { type Job, neighbours, type Plan, type Pod, type Resource, realmIn, recordOf, type World } from "./world.ts";
 
 export const OTHER_HOLDER = "ptah-h-other";
 export const OTHER_JOB = "other-apply";
@@ -188,12 +190,34 @@ const snapshotsOf = (world: World): SnapshotFacts[] =>
       intact: true,
     }));
 
+/** What the census says of another resource of the joint world. */
+function claimantOf({ resource }: World): ClaimantFacts[] {
+  if (resource === null) return [];
+  const { family, uid, inputs, deleting, status } = resource;
+  return [
+    {
+      family,
+      namespace: NAMESPACE,
+      name: uid,
+      uid,
+      sharedRealm: inputs.shared,
+      suspended: inputs.suspend,
+      deleting,
+      engineSupported: inputs.engine === "PostgreSQL",
+      owes: status.activeOperation !== undefined || recordOf(status) !== undefined,
+    },
+  ];
+}
+
 function censusOf(world: World): CensusFacts {
   const claims = world.other.conflicting || world.other.state !== "none";
-  if (!claims) return { coordinationDigest: REALM, others: [] };
+  const coordinationDigest = realmIn(world);
+  const others = neighbours(world).flatMap(claimantOf);
+  if (!claims) return { coordinationDigest, others };
   return {
-    coordinationDigest: REALM,
+    coordinationDigest,
     others: [
+      ...others,
       {
         family: "schema",
         namespace: "other",
@@ -211,9 +235,9 @@ function censusOf(world: World): CensusFacts {
 
 function leaseOf(world: World): LeaseFacts {
   const { lease } = world;
-  if (lease === null) return { digest: REALM, lease: null };
+  if (lease === null) return { digest: realmIn(world), lease: null };
   return {
-    digest: REALM,
+    digest: realmIn(world),
     lease: {
       uid: lease.uid,
       resourceVersion: String(lease.version),
@@ -228,7 +252,23 @@ function leaseOf(world: World): LeaseFacts {
   };
 }
 
+/** The attempt of another resource that a Lease's owner names; nothing else of it may write. */
+function attemptIn({ resource }: World, jobName: string): Attempt | null {
+  const claim = resource?.status.activeOperation;
+  const record = recordOf(resource?.status);
+  if (record !== undefined && record.job.name === jobName) return attemptOfRecord(record);
+  if (claim === undefined || claim.jobName !== jobName) return null;
+  if (claim.type === "Apply" && claim.dispatchStarted === true) return attemptOfClaim(claim);
+  return { jobName, pods: [], podCount: 0, executionNotAfter: "1970-01-01T00:00:00Z", uncertain: false };
+}
+
 function foreignOf(world: World, holder: string): ForeignHolderFacts {
+  const owner = world.lease?.owner;
+  const peer = neighbours(world).find(({ resource }) => resource !== null && resource.uid === owner?.uid);
+  if (peer !== undefined && owner !== undefined) {
+    const { job } = namedJob(peer, owner.jobName);
+    return { holder, attempt: attemptIn(peer, owner.jobName), job, pods: podsOf(peer, owner.jobName) };
+  }
   if (holder !== OTHER_HOLDER) return { holder, attempt: null, job: null, pods: [] };
   const { other } = world;
   const gone = other.state === "idle" || other.state === "none";
@@ -317,7 +357,7 @@ function resultFacts(world: World, at: number, resource: Resource): ResultFacts 
   if (result.jobName !== claim.jobName) return undefined;
   switch (result.state) {
     case "frame":
-      return frame === undefined ? undefined : { podUID, state: "frame", result: resultOf(frame, claim.id) };
+      return frame === undefined ? undefined : { podUID, state: "frame", result: resultOf(frame, claim.id, realmIn(world)) };
     case "otherProtocol":
       return { podUID, state: "otherProtocol" };
     case "invalid":
@@ -396,7 +436,7 @@ export function firstView(world: World, at: number, draw: number, nowMs: number,
 /** What decisions ask for most often beyond the cached pieces. */
 function usualLooks(world: World, resource: Resource): LookItem[] {
   const { activeOperation: claim, plan } = resource.status;
-  const looks: LookItem[] = [{ piece: "lease", digest: REALM }, { piece: "envelope" }];
+  const looks: LookItem[] = [{ piece: "lease", digest: realmIn(world) }, { piece: "envelope" }];
   const name = claim?.plan?.name ?? plan?.name;
   if (name !== undefined) looks.push({ piece: "plan", name });
   if (claim?.plan !== undefined) looks.push({ piece: "projections", planName: claim.plan.name });

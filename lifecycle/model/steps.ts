@@ -3,10 +3,10 @@ import type { MoveKind } from "../move.ts";
 import type { Coverage } from "./coverage.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
 import { accidents } from "./accidents.ts";
-import { forgetFinished, worldSteps } from "./jobs.ts";
+import { worldSteps } from "./jobs.ts";
 import { contenderSteps, peopleSteps, recoveries } from "./people.ts";
 import { type Course, forget, perform, sawResource } from "./perform.ts";
-import { at as atInstant, instants } from "./time.ts";
+import { instants } from "./time.ts";
 import { type Budget, type LogRead, leftOf, type Manager, type Pod, recordOf, type Step, spend, type World } from "./world.ts";
 
 /** Moves that write the resource itself: a conflict is all an old view can come to. */
@@ -17,13 +17,16 @@ export const ON_RESOURCE: ReadonlySet<MoveKind> = new Set<MoveKind>([
   "dispatch",
 ]);
 
-export interface Successors {
-  /** The fair step, where there is one, is the first that is not unfair. */
-  readonly steps: readonly Step[];
+/** What one resource and its managers can do next; the clock is everybody's. */
+export interface PartSteps {
+  /** The world once the log that its manager asks for is read. */
+  readonly world: World;
   /** What the first manager decides; undefined where there is no resource. */
   readonly decision: Decision | undefined;
-  /** The fair step lets time pass. */
-  readonly fairIsClock: boolean;
+  readonly fair: readonly Step[];
+  readonly unfair: readonly Step[];
+  /** Instants that something here waits for, soonest first. */
+  readonly later: readonly number[];
 }
 
 const changeManager = (world: World, at: number, change: (manager: Manager) => Manager): World => ({
@@ -31,24 +34,18 @@ const changeManager = (world: World, at: number, change: (manager: Manager) => M
   managers: world.managers.map((m, i) => (i === at ? change(m) : m)),
 });
 
-/** All steps from a world, in an order that depends on nothing but the world. */
-export function successors(before: World, decider: Decider, coverage?: Coverage): Successors {
+/** The steps of one resource from a world, in an order that depends on nothing but the world. */
+export function partSteps(before: World, decider: Decider, coverage?: Coverage): PartSteps {
   const steps: Step[] = [];
   const { world, decision } = withLog(before, decider);
   for (let at = 1; at < world.managers.length; at += 1) recoverManager(world, at, steps);
   if (decision !== undefined) managerSteps(world, 0, decision, steps, coverage);
   steps.push(...worldSteps(world), ...contenderSteps(world).filter((s) => s.unfair !== true));
-  const busy = steps.some((s) => s.unfair !== true);
+  const fair = steps.filter((s) => s.unfair !== true);
+  const unfair = steps.filter((s) => s.unfair === true);
   const wakeAt = decision !== undefined && !isEffect(decision.move) ? untilOf(decision) : undefined;
-  const later = instants(world, wakeAt);
-  const first = later[0];
-  if (!busy && first !== undefined) steps.push({ say: sayClock(world, first), next: atInstant(world, first) });
-  unfairSteps(world, decider, later, busy, steps, coverage);
-  return {
-    steps: steps.map((s) => ({ ...s, next: forgetFinished(s.next) })),
-    decision,
-    fairIsClock: !busy && first !== undefined,
-  };
+  unfairSteps(world, decider, unfair, coverage);
+  return { world, decision, fair, unfair, later: instants(world, wakeAt) };
 }
 
 /**
@@ -65,7 +62,7 @@ export function withLog(
   return next === world ? { world, decision } : { world: next, decision: decideIn(next, 0, decider) };
 }
 
-const sayClock = (world: World, instant: number): string =>
+export const sayClock = (world: World, instant: number): string =>
   `the clock steps ${Math.round((instant - world.now) / 1000)} s`;
 
 /** When a decision without an effect is made again at the latest. */
@@ -197,23 +194,7 @@ function logRead(pod: Pod | undefined, podUID: string, now: number): LogRead {
   return { podUID, jobName, state: log === "late" || log === "lost" ? "none" : log, readAt: now };
 }
 
-function unfairSteps(
-  world: World,
-  decider: Decider,
-  later: readonly number[],
-  busy: boolean,
-  steps: Step[],
-  coverage?: Coverage,
-): void {
-  if (leftOf(world, "slow") > 0) {
-    for (const instant of busy ? later : later.slice(1)) {
-      steps.push({
-        say: `${sayClock(world, instant)} while others dawdle`,
-        next: spend(atInstant(world, instant), "slow"),
-        unfair: true,
-      });
-    }
-  }
+function unfairSteps(world: World, decider: Decider, steps: Step[], coverage?: Coverage): void {
   if (leftOf(world, "crash") > 0 && Object.keys(world.managers[0] ?? {}).length > 0) {
     steps.push({
       say: "FAULT the manager stops, its memory with it",

@@ -7,7 +7,7 @@ import type { FamilyName, PlanSpec, Status } from "../families/types.ts";
 import type { Move } from "../move.ts";
 import type { ChunkFacts, LeaseOwner, Memory } from "../view.ts";
 import type { Frame } from "./frames.ts";
-import type { Content, SpecInputs } from "./values.ts";
+import { type Content, REALM, realmOf, type SpecInputs } from "./values.ts";
 
 export interface World {
   readonly now: number;
@@ -35,8 +35,10 @@ export interface World {
   readonly jobs: readonly Job[];
   readonly pods: readonly Pod[];
   readonly creating: readonly Creating[];
-  /** Another resource on the same realm. */
+  /** Another resource on the same realm, as far as its Lease and its writing go. */
   readonly other: Contender;
+  /** Other resources of one joint world (`joint.ts`), each with its own objects; what is shared is the same in all. */
+  readonly peers: readonly World[];
   readonly managers: readonly Manager[];
   /** What is left of each budget, in the order of BUDGETS. */
   readonly left: readonly number[];
@@ -322,3 +324,20 @@ export function writerLives(pod: Pod): boolean {
 /** The record of an Apply that nobody accounts for, wherever its family keeps it. */
 export const recordOf = (status: Status | undefined): ApplyRecord | undefined =>
   status?.pendingObservation ?? status?.unresolvedRun;
+
+const realms = new Map<string, string>();
+
+/** The realm that a world's resource declares. */
+export function realmIn(world: World): string {
+  const key = world.resource?.inputs.realm;
+  if (key === undefined) return REALM;
+  const known = realms.get(key);
+  if (known !== undefined) return known;
+  const realm = realmOf(key);
+  realms.set(key, realm);
+  return realm;
+}
+
+/** Other resources on the same realm. */
+export const neighbours = (world: World): readonly World[] =>
+  world.peers.length === 0 ? world.peers : world.peers.filter((peer) => realmIn(peer) === realmIn(world));
