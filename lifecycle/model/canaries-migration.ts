@@ -151,6 +151,25 @@ export const MIGRATION_CANARIES: readonly Canary[] = [
     },
   },
   {
+    name: "neighbour",
+    property: 7,
+    family: "migration",
+    breaks: "a Lease that another resource's Apply holds is taken as if nobody held it",
+    inputs: { shared: true },
+    beside: [{ family: "schema" }],
+    approved: true,
+    from: "AwaitingApproval",
+    budgets: {},
+    bend: (decide) => (view) => {
+      const lease = view.lease?.value.lease;
+      const own = view.resource.value.uid;
+      if (view.lease === undefined || !lease || lease.owner === undefined || lease.owner.uid === own)
+        return decide(view);
+      const value = { ...view.lease.value, lease: { ...lease, holder: "" } };
+      return decide({ ...view, lease: { ...view.lease, value } });
+    },
+  },
+  {
     name: "deleted",
     property: 4,
     family: "migration",

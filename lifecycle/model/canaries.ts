@@ -11,7 +11,7 @@ import type { Scenario } from "./scenario.ts";
 import { SECRET_MARK } from "./values.ts";
 import type { Budgets } from "./world.ts";
 
-export interface Canary extends Pick<Scenario, "family" | "databases" | "from"> {
+export interface Canary extends Pick<Scenario, "family" | "databases" | "from" | "inputs" | "beside" | "approved"> {
   /** Its part is named `canary-` and this; the number of its property where a property has one canary. */
   readonly name: string;
   readonly property: number;

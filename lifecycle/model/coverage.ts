@@ -54,6 +54,32 @@ export const UNREACHED: Readonly<Record<string, string>> = {
     ["6/record"],
   ),
   ...declared(
+    "migration",
+    "a run's record is settled by any reading of its database, and a restored one is filled before it is read: its reading's claim goes with it",
+    ["6/record"],
+  ),
+  ...declared(
+    "migration",
+    "an edited policy retires a migration's plan before its claim is looked at, and nobody takes an approval back here",
+    ["6/revoked"],
+  ),
+  ...declared(
+    "migration",
+    "a reading of a history takes no Lease, and a run's record gives its own back before it is read",
+    words("3b/adopt 6/lease 6/lost 8/realm 8/realm/held 8/epoch"),
+  ),
+  ...declared(
+    "migration",
+    "only a family that compares a server with a scratch one decides it",
+    words("6/learned 6/observed 6/version 6/moved 6/elsewhere 6/superseded 8/version 8/observe 8/plan 13/again"),
+  ),
+  ...declared("migration", "a sequence has no chunks, and no Observe or Plan", words("6/project 15/observe 15/plan")),
+  ...declared(
+    "migration",
+    "a run's record whose own reading cannot be made, or failed, is owed none: ordinary cycles read",
+    words("8/retry 8/blocked 8/refused"),
+  ),
+  ...declared(
     "schema",
     "only a family that reads a history decides it",
     words(

@@ -3,9 +3,9 @@ import { Coverage } from "./coverage.ts";
 import { type Decider, type Decision, Disagreement, EndlessLooks, isEffect } from "./decision.ts";
 import { Encoder } from "./encode.ts";
 import { hashWords } from "./hash.ts";
+import { type Decided, partsOf, type Successors, seenBy, successors } from "./joint.ts";
 import { FLAG, type Graph, judgeProgress } from "./progress.ts";
 import { excuse, leaked, stateViolation, type Violation, verdictTrue } from "./properties.ts";
-import { type Decided, partsOf, type Successors, seenBy, successors } from "./joint.ts";
 import { withLog } from "./steps.ts";
 import { Numbers, SeenTable } from "./table.ts";
 import { hash16 } from "./tools.ts";
@@ -77,7 +77,10 @@ function decisionKey(decided: readonly Decided[]): number {
 }
 
 /** What the last statement was that each resource's Applies executed. */
-const executedIn = (world: World): string => partsOf(world).map((part) => part.ghost.executed.join()).join(" ");
+const executedIn = (world: World): string =>
+  partsOf(world)
+    .map((part) => part.ghost.executed.join())
+    .join(" ");
 
 const sayDecision = (decision: Decision | undefined): string =>
   decision === undefined ? "nothing" : `rule ${decision.move.rule} ${decision.move.kind}`;

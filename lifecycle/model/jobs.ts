@@ -1,6 +1,7 @@
 /** The Job controller, the kubelets and the executor: what happens to Jobs and Pods without any manager. */
-import { admitsJob, admitsPod, commitJob } from "./perform.ts";
+
 import { succeeded } from "./frames.ts";
+import { admitsJob, admitsPod, commitJob } from "./perform.ts";
 import { createPod, ended, read, removeJob, withJob, withPod } from "./pods.ts";
 import { applySteps } from "./runs.ts";
 import { GRACE_SECONDS, SKEW_MS } from "./values.ts";

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
+import { resultProblem } from "../../workload/result.ts";
 import { decide } from "../decide.ts";
 import type { Decider } from "./decision.ts";
 import { Encoder } from "./encode.ts";
+import { resultOf } from "./frames.ts";
+import { successors } from "./joint.ts";
 import { LIMITS } from "./limits.ts";
 import { explorePart } from "./parts.ts";
+import { matched, pendingOf, runnable } from "./revisions.ts";
 import { SCENARIOS, startOf } from "./scenarios.ts";
-import { successors } from "./joint.ts";
 import { SeenTable } from "./table.ts";
 import { modelTools } from "./tools.ts";
 import { EPOCH_MS } from "./values.ts";
@@ -89,7 +92,10 @@ describe("the world", () => {
   test("comes from a new resource to a plan that waits for a person, with nobody's help", () => {
     const waiting = startOf(scenario("faults"), false, decider);
     expect(waiting.resource?.status.plan).toBeDefined();
-    expect(successors(waiting, decider).decided[0]?.decision?.move).toMatchObject({ kind: "rest", verdict: "AwaitingApproval" });
+    expect(successors(waiting, decider).decided[0]?.decision?.move).toMatchObject({
+      kind: "rest",
+      verdict: "AwaitingApproval",
+    });
   });
 
   test("keeps its steps as data: exploring does not change where it started", () => {
@@ -105,6 +111,54 @@ describe("the set of worlds seen", () => {
     const table = new SeenTable();
     for (let k = 0; k < 100_000; k += 1) expect(table.add(k, k * 7)).toEqual({ id: k, added: true });
     for (let k = 0; k < 100_000; k += 997) expect(table.add(k, k * 7)).toEqual({ id: k, added: false });
+  });
+});
+
+describe("a world of several resources", () => {
+  const two = (): World => startOf(scenario("two-mixed-stale"), false, decider);
+
+  test("shares clock, budgets and Lease, and each sees the other as a claimant", () => {
+    let world = two();
+    for (let i = 0; i < 40; i += 1) {
+      const [peer] = world.peers;
+      expect(peer?.now).toBe(world.now);
+      expect(peer?.left).toBe(world.left);
+      expect(peer?.lease).toBe(world.lease);
+      world = successors(world, decider).steps.find((s) => s.unfair !== true)?.next ?? world;
+    }
+    expect(world.lease?.transitions).toBeGreaterThan(0);
+  });
+
+  test("tells apart what only the second of them differs in", () => {
+    const world = two();
+    const peers = world.peers.map((peer) => ({ ...peer, source: { ...peer.source, content: "B" as const } }));
+    expect(words({ ...world, peers })).not.toBe(words(world));
+  });
+});
+
+describe("a run of versions", () => {
+  test("leaves what the executor's own selection says", () => {
+    expect(pendingOf("h0", "A")).toEqual([1, 2]);
+    expect(pendingOf("h2", "B")).toEqual([3]);
+    expect(matched("h2", "A")).toBe(true);
+    expect(runnable("h1!", "A")).toBe(false);
+    expect(runnable("h3", "A")).toBe(false);
+  });
+
+  test("prints only results that the contract admits", () => {
+    const ends = ["applied", "failed", "partial", "unknown", "up-to-date"] as const;
+    const frame = { family: "migration", type: "Apply", outcome: "ok", database: 0, state: "", desired: "" } as const;
+    const rest = { exclude: false, major: 17, dirty: false };
+    for (const outcome of ends) {
+      const planned = outcome === "up-to-date" ? "" : "1,2";
+      const run = { outcome, planned, applied: outcome === "applied" ? 2 : 0 };
+      expect(resultProblem(resultOf({ ...frame, ...rest, run }, "op"))).toBeUndefined();
+    }
+    for (const state of ["h0", "h1!", "h2", "h3", "h1*"]) {
+      const history = { ...frame, ...rest, type: "History" as const, state, desired: "A" };
+      expect(resultProblem(resultOf(history, "op"))).toBeUndefined();
+    }
+    expect(resultProblem(resultOf({ ...frame, ...rest, outcome: "refused" }, "op"))).toBeUndefined();
   });
 });
 

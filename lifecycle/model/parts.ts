@@ -16,8 +16,13 @@ export interface Measure {
 const CANARY = "canary-";
 
 const LONGEST: readonly string[] = [
+  "m-beside",
+  "m-paused",
   "stale",
   "late",
+  "m-deleted",
+  "m-stops",
+  "m-always",
   "faults",
   "lost",
   "readings",

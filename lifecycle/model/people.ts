@@ -2,8 +2,8 @@
 import { attemptOfClaim, attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { broken, onStart } from "./ghost.ts";
 import { collect, freshLeaseUID, uidInUse } from "./perform.ts";
-import { isGarbled, OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
 import { playedIn } from "./played.ts";
+import { isGarbled, OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
 import { CONTENDER_DURATION_SECONDS, DEADLINE_SECONDS, LATER_MAJORS, SKEW_MS, type SpecInputs } from "./values.ts";
 import {
   type Acknowledgment,
@@ -85,30 +85,38 @@ function changed(world: World, change: Partial<Resource>): World {
 const edited = (world: World, resource: Resource, inputs: Partial<SpecInputs>): World =>
   changed(world, { inputs: { ...resource.inputs, ...inputs }, generation: resource.generation + 1 });
 
+function approvedBy(world: World, resource: Resource, plan: Plan): World {
+  const uid = unused("approval", (name) => world.approvals.some((a) => a.uid === name));
+  const approval: Approval = {
+    name: uid,
+    uid,
+    version: 1,
+    resourceUID: resource.uid,
+    planName: plan.name,
+    planUID: plan.uid,
+    planFingerprint: plan.spec.fingerprint,
+    approvedAt: world.now,
+    status: {},
+  };
+  return { ...world, approvals: [...world.approvals, approval] };
+}
+
+/** The world with an approval of the plan that stands. */
+export function approved(world: World): World {
+  const { resource } = world;
+  const plan = world.plans.find((p) => p.uid === resource?.status.plan?.uid);
+  return resource === null || plan === undefined ? world : approvedBy(world, resource, plan);
+}
+
 function approvals(world: World, resource: Resource, add: Add): void {
   const standing = resource.status.plan;
-  const approved = (plan: Plan): World => {
-    const uid = unused("approval", (name) => world.approvals.some((a) => a.uid === name));
-    const approval: Approval = {
-      name: uid,
-      uid,
-      version: 1,
-      resourceUID: resource.uid,
-      planName: plan.name,
-      planUID: plan.uid,
-      planFingerprint: plan.spec.fingerprint,
-      approvedAt: world.now,
-      status: {},
-    };
-    return { ...world, approvals: [...world.approvals, approval] };
-  };
   for (const plan of world.plans) {
     if (plan.owner !== resource.uid) continue;
     const stands = standing?.uid === plan.uid && standing.dispatched !== true;
     add(
       stands ? "approve" : "approveStale",
       `ann approves ${stands ? "the standing plan" : "a plan that does not stand"}`,
-      approved(plan),
+      approvedBy(world, resource, plan),
     );
   }
 }

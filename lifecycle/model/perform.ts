@@ -9,7 +9,17 @@ import { onDispatch, onLeaseWrite, onStatus } from "./ghost.ts";
 import { wordOf } from "./revisions.ts";
 import { templateDigestOf } from "./tools.ts";
 import { targetIdentity } from "./values.ts";
-import { type Creating, type Job, type Manager, put, type Resource, recordOf, unused, type Work, type World } from "./world.ts";
+import {
+  type Creating,
+  type Job,
+  type Manager,
+  put,
+  type Resource,
+  recordOf,
+  unused,
+  type Work,
+  type World,
+} from "./world.ts";
 
 /** How far an effect came, and how it was answered. */
 export type Course =

@@ -1,6 +1,7 @@
 /** What happens to one Pod or Job object, in the hands of the kubelet, the executor or a fault. */
-import { uidInUse } from "./perform.ts";
+
 import type { Frame } from "./frames.ts";
+import { uidInUse } from "./perform.ts";
 import { contentDigestOf } from "./values.ts";
 import { type Job, type Pod, put, unused, type World } from "./world.ts";
 
@@ -79,7 +80,6 @@ export function serialOf(world: World, fingerprint: string): number {
   const plan = world.plans.find((p) => p.spec.fingerprint === fingerprint);
   return plan?.spec.serial ?? world.ghost.dispatchedSerial;
 }
-
 
 export function read(world: World, pod: Pod, outcome: Frame["outcome"]): World {
   const { work } = pod;

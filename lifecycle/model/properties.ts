@@ -178,11 +178,15 @@ function restsWithoutInstant(world: World): boolean {
 /** What a resting state says, and whether it is so; judged only where the world has come to rest for good. */
 export function verdictTrue(world: World, { move }: Decision): string | undefined {
   if (move.kind !== "rest" || world.resource === null) return undefined;
+  // A state of a newer contract is not judged; property 10 says that nothing is done to it.
+  if (move.rule === "1") return undefined;
   const { resource } = world;
   const state = world.databases[world.secret]?.state;
   switch (move.verdict) {
     case "InSync":
-      return playedIn(world).reached(state ?? "", world.source.content) ? undefined : "InSync, and the database is not what the source declares";
+      return playedIn(world).reached(state ?? "", world.source.content)
+        ? undefined
+        : "InSync, and the database is not what the source declares";
     case "AwaitingApproval": {
       const plan = world.plans.find((p) => p.uid === resource.status.plan?.uid);
       if (plan === undefined) return "AwaitingApproval, and the plan does not exist";
@@ -216,6 +220,10 @@ export function excuse(world: World): string | undefined {
     return "nothing here can compare with the server that the proof reads";
   }
   if (!world.envelope.resolves) return "the admission envelope does not resolve";
+  const keeps = neighbours(world).some(
+    ({ resource: other }) => other?.inputs.suspend === true && recordOf(other.status)?.lease !== undefined,
+  );
+  if (keeps) return "a suspended neighbour keeps the realm until its proof";
   if (record !== undefined && world.databases.length > 1) return "the proof's target may have moved";
   return undefined;
 }

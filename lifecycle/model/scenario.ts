@@ -15,6 +15,8 @@ export interface Scenario {
   readonly inputs?: Partial<SpecInputs>;
   /** Other resources of the same managers; on the same realm unless their inputs name another. */
   readonly beside?: readonly { readonly family: FamilyName; readonly inputs?: Partial<SpecInputs> }[];
+  /** A person has approved every plan that stands at the start. */
+  readonly approved?: boolean;
   readonly managers?: number;
   readonly contender?: boolean;
   readonly databases?: number;

@@ -1,7 +1,8 @@
 /** The named scenarios, and the world each starts from. Each runs to a fixpoint. */
 import type { Status } from "../families/types.ts";
 import type { Decider } from "./decision.ts";
-import { joined, successors } from "./joint.ts";
+import { joined, partsOf, successors } from "./joint.ts";
+import { approved } from "./people.ts";
 import { PLAYED } from "./played.ts";
 import type { Scenario } from "./scenario.ts";
 import { JOINT_SCENARIOS } from "./scenarios-joint.ts";
@@ -28,12 +29,17 @@ export function startOf(scenario: Scenario, deep: boolean, decider: Decider): Wo
     const { decided, steps } = successors(world, decider);
     const moves = decided.map(({ decision }) => decision?.move);
     const first = moves[0];
-    if (first?.kind === "rest" && first.verdict === scenario.from && moves.every((move) => move?.kind === "rest")) break;
+    if (first?.kind === "rest" && first.verdict === scenario.from && moves.every((move) => move?.kind === "rest"))
+      break;
     const fair = steps.find((s) => s.unfair !== true);
     if (fair === undefined) throw new Error(`scenario ${scenario.name} never comes to ${scenario.from}`);
     world = fair.next;
   }
-  return { ...world, left: budgets, peers: world.peers.map((peer) => ({ ...peer, left: budgets })) };
+  const parts = partsOf(world).map((part) => ({
+    ...(scenario.approved === true ? approved(part) : part),
+    left: budgets,
+  }));
+  return joined(parts);
 }
 
 function created(scenario: Scenario, number: number): World {

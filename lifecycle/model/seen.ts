@@ -30,6 +30,7 @@ import type {
   SourceFacts,
   View,
 } from "../view.ts";
+import { resultOf } from "./frames.ts";
 import {
   componentsOf,
   contentDigestOf,
@@ -40,7 +41,6 @@ import {
   SOURCE_UID,
   specOf,
 } from "./values.ts";
-import { resultOf } from "./frames.ts";
 import { type Job, neighbours, type Plan, type Pod, type Resource, realmIn, recordOf, type World } from "./world.ts";
 
 export const OTHER_HOLDER = "ptah-h-other";
@@ -357,7 +357,9 @@ function resultFacts(world: World, at: number, resource: Resource): ResultFacts 
   if (result.jobName !== claim.jobName) return undefined;
   switch (result.state) {
     case "frame":
-      return frame === undefined ? undefined : { podUID, state: "frame", result: resultOf(frame, claim.id, realmIn(world)) };
+      return frame === undefined
+        ? undefined
+        : { podUID, state: "frame", result: resultOf(frame, claim.id, realmIn(world)) };
     case "otherProtocol":
       return { podUID, state: "otherProtocol" };
     case "invalid":

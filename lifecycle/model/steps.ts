@@ -1,13 +1,23 @@
 /** Everything that can happen next in a world: managers, the world by itself, people, faults, the clock. */
 import type { MoveKind } from "../move.ts";
+import { accidents } from "./accidents.ts";
 import type { Coverage } from "./coverage.ts";
 import { type Decider, type Decision, decideIn, isEffect } from "./decision.ts";
-import { accidents } from "./accidents.ts";
 import { worldSteps } from "./jobs.ts";
 import { contenderSteps, peopleSteps, recoveries } from "./people.ts";
 import { type Course, forget, perform, sawResource } from "./perform.ts";
 import { instants } from "./time.ts";
-import { type Budget, type LogRead, leftOf, type Manager, type Pod, recordOf, type Step, spend, type World } from "./world.ts";
+import {
+  type Budget,
+  type LogRead,
+  leftOf,
+  type Manager,
+  type Pod,
+  recordOf,
+  type Step,
+  spend,
+  type World,
+} from "./world.ts";
 
 /** Moves that write the resource itself: a conflict is all an old view can come to. */
 export const ON_RESOURCE: ReadonlySet<MoveKind> = new Set<MoveKind>([

@@ -7,7 +7,17 @@ import { msOf } from "../time.ts";
 import { EPOCH_MS, hasScratch } from "./values.ts";
 
 /** Tokens are pairs of a kind and a value. */
-export const TOKEN = { const: 0, id: 1, instant: 2, age: 3, generation: 4, serial: 5, passing: 6, lapse: 7, recent: 8 } as const;
+export const TOKEN = {
+  const: 0,
+  id: 1,
+  instant: 2,
+  age: 3,
+  generation: 4,
+  serial: 5,
+  passing: 6,
+  lapse: 7,
+  recent: 8,
+} as const;
 
 /** How a member of an object is written. */
 type Kind = "drop" | "id" | "instant" | "age" | "generation" | "serial" | "few" | "passing" | "lapse" | "recent";

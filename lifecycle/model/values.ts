@@ -87,7 +87,11 @@ function migrationSpec(inputs: SpecInputs): PtahMigrationSpec {
   return {
     ...commonOf(inputs),
     artifact: { configMap: { name: "orders-sql" } },
-    policy: { apply: inputs.apply, lockTimeout: "30s", ...(inputs.exclude ? { transactionMode: "none" as const } : {}) },
+    policy: {
+      apply: inputs.apply,
+      lockTimeout: "30s",
+      ...(inputs.exclude ? { transactionMode: "none" as const } : {}),
+    },
   };
 }
 
