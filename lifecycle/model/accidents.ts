@@ -20,28 +20,37 @@ type Fault = (budget: Parameters<typeof spend>[1], say: string, next: World) => 
 
 const BAD_LOGS = ["late", "lost", "unreadable", "invalid", "otherProtocol"] as const;
 
-function podAccidents(world: World, pod: Pod, fault: Fault): void {
-  const name = `the ${pod.work.type} Pod`;
-  const running = pod.process !== "ended" && pod.object === "there" && !pod.silent;
-  if (running && !pod.gated && leftOf(world, "kill") > 0)
+function processAccidents(world: World, pod: Pod, name: string, fault: Fault): void {
+  if (leftOf(world, "kill") > 0) {
     fault("kill", `${name}'s process dies`, ended(world, pod, undefined));
-  const inside = running && leftOf(world, "kill") > 0 ? diesInside(world, pod) : undefined;
-  if (inside !== undefined) fault("kill", `${name}'s process dies inside a version`, inside);
+    const inside = diesInside(world, pod);
+    if (inside !== undefined) fault("kill", `${name}'s process dies inside a version`, inside);
+  }
   if (leftOf(world, "runFails") > 0) {
     for (const { say, next } of runFaults(world, pod, name)) fault("runFails", say, next);
   }
-  if (running && !pod.gated && pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
+  if (pod.work.type !== "Apply" && leftOf(world, "readFailed") > 0) {
     fault("readFailed", `${name} fails to read`, read(world, pod, "failed"));
   }
+}
+
+/** Readings that are whole and of which no plan comes. */
+function refusals(world: World, pod: Pod, name: string, fault: Fault): void {
+  const { type, content } = pod.work;
   const state = world.databases[world.secret]?.state ?? "";
-  const pending = pod.work.type === "History" ? pendingOf(state, contentOf(pod.work.content)) : [];
-  if (running && pending.length > 0 && leftOf(world, "planRefused") > 0) {
+  if (type === "History" && pendingOf(state, contentOf(content)).length > 0) {
     fault("planRefused", `${name} says nothing of a pending file`, read(world, pod, "unplannable"));
   }
-  if (running && pod.work.type === "Plan" && leftOf(world, "planRefused") > 0) {
-    fault("planRefused", `${name} is refused a protected table`, read(world, pod, "protected"));
-    fault("planRefused", `${name} finds what no plan can be made of`, read(world, pod, "unplannable"));
-  }
+  if (type !== "Plan") return;
+  fault("planRefused", `${name} is refused a protected table`, read(world, pod, "protected"));
+  fault("planRefused", `${name} finds what no plan can be made of`, read(world, pod, "unplannable"));
+}
+
+function podAccidents(world: World, pod: Pod, fault: Fault): void {
+  const name = `the ${pod.work.type} Pod`;
+  const running = pod.process !== "ended" && pod.object === "there" && !pod.silent;
+  if (running && !pod.gated) processAccidents(world, pod, name, fault);
+  if (running && leftOf(world, "planRefused") > 0) refusals(world, pod, name, fault);
   if (leftOf(world, "evict") > 0 && pod.object === "there") {
     fault(
       "evict",

@@ -5,7 +5,8 @@
 import { FRAME_WAIT_MS, SNAPSHOT_KEPT_MS } from "../limits.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
 import { type Frame, runKey } from "./frames.ts";
-import { mirrorMark, OTHER_HOLDER } from "./seen.ts";
+import { mirrorMark } from "./seen.ts";
+import { OTHER_HOLDER } from "./seen-realm.ts";
 import { intern, seconds, statusTokens, TOKEN, tokensOf } from "./tokens.ts";
 import { contentDigestOf } from "./values.ts";
 import type { Job, Manager, Pod, Resource, Work, World } from "./world.ts";

@@ -4,7 +4,8 @@ import type { Dispatch } from "../move.ts";
 import type { Frame } from "./frames.ts";
 import { databaseOf } from "./perform.ts";
 import { playedIn } from "./played.ts";
-import { isGarbled, OTHER_HOLDER } from "./seen.ts";
+import { isGarbled } from "./seen.ts";
+import { OTHER_HOLDER } from "./seen-realm.ts";
 import { GRACE_SECONDS, SKEW_MS } from "./values.ts";
 import { type Ghost, type Lease, neighbours, type Pod, put, recordOf, type World, writerLives } from "./world.ts";
 

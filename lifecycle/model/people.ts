@@ -3,7 +3,8 @@ import { attemptOfClaim, attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { broken, onStart } from "./ghost.ts";
 import { collect, freshLeaseUID, uidInUse } from "./perform.ts";
 import { playedIn } from "./played.ts";
-import { isGarbled, OTHER_HOLDER, OTHER_JOB } from "./seen.ts";
+import { isGarbled } from "./seen.ts";
+import { OTHER_HOLDER, OTHER_JOB } from "./seen-realm.ts";
 import { CONTENDER_DURATION_SECONDS, DEADLINE_SECONDS, LATER_MAJORS, SKEW_MS, type SpecInputs } from "./values.ts";
 import {
   type Acknowledgment,

@@ -45,6 +45,8 @@ export function historyDocument(state: string, content: string, told = true): Mi
   const { applied, dirty, modified } = revisionsOf(state);
   const directory = directoryOf(content);
   const pending = pendingOf(state, content);
+  const recorded = Array.from({ length: applied }, (_, at) => at + 1);
+  const unknown = recorded.filter((version) => !directory.includes(version));
   return {
     contractVersion: 1,
     currentVersion: applied,
@@ -63,6 +65,7 @@ export function historyDocument(state: string, content: string, told = true): Mi
             ? "modified"
             : "applied",
     })),
+    ...(unknown.length === 0 ? {} : { unknownVersions: unknown }),
     ...(dirty ? { dirtyRevision: { version: applied + 1, applied: 1, total: 2 } } : {}),
   };
 }

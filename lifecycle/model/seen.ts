@@ -4,26 +4,17 @@ import * as v from "valibot";
 import { API_VERSION } from "../../crds/common.ts";
 import type { AdmissionSnapshot, ManagerRecord } from "../../crds/status/index.ts";
 import { Mirror } from "../../crds/status/index.ts";
-import { attemptOfClaim, attemptOfRecord } from "../attempt.ts";
 import { KINDS } from "../families/kinds.ts";
 import type { LookItem } from "../move.ts";
 import { leaseRecordKey } from "../obligations/realm.ts";
 import type {
   AcknowledgmentFacts,
   ApprovalFacts,
-  Attempt,
-  CensusFacts,
-  ClaimantFacts,
   EnvelopeFacts,
-  ForeignHolderFacts,
-  JobFacts,
-  LeaseFacts,
   MirrorMark,
-  NamedJobFacts,
   OwnedPlanFacts,
   Piece,
   PlanFacts,
-  PodFacts,
   ResourceFacts,
   ResultFacts,
   SnapshotFacts,
@@ -31,6 +22,8 @@ import type {
   View,
 } from "../view.ts";
 import { resultOf } from "./frames.ts";
+import { censusOf, foreignOf, leaseOf } from "./seen-realm.ts";
+import { jobFacts, namedJob, podsOf } from "./seen-workloads.ts";
 import {
   componentsOf,
   contentDigestOf,
@@ -41,10 +34,7 @@ import {
   SOURCE_UID,
   specOf,
 } from "./values.ts";
-import { type Job, neighbours, type Plan, type Pod, type Resource, realmIn, recordOf, type World } from "./world.ts";
-
-export const OTHER_HOLDER = "ptah-h-other";
-export const OTHER_JOB = "other-apply";
+import { type Plan, type Resource, realmIn, recordOf, type World } from "./world.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -190,137 +180,6 @@ const snapshotsOf = (world: World): SnapshotFacts[] =>
       intact: true,
     }));
 
-/** What the census says of another resource of the joint world. */
-function claimantOf({ resource }: World): ClaimantFacts[] {
-  if (resource === null) return [];
-  const { family, uid, inputs, deleting, status } = resource;
-  return [
-    {
-      family,
-      namespace: NAMESPACE,
-      name: uid,
-      uid,
-      sharedRealm: inputs.shared,
-      suspended: inputs.suspend,
-      deleting,
-      engineSupported: inputs.engine === "PostgreSQL",
-      owes: status.activeOperation !== undefined || recordOf(status) !== undefined,
-    },
-  ];
-}
-
-function censusOf(world: World): CensusFacts {
-  const claims = world.other.conflicting || world.other.state !== "none";
-  const coordinationDigest = realmIn(world);
-  const others = neighbours(world).flatMap(claimantOf);
-  if (!claims) return { coordinationDigest, others };
-  return {
-    coordinationDigest,
-    others: [
-      ...others,
-      {
-        family: "schema",
-        namespace: "other",
-        name: "other",
-        uid: "other-1",
-        sharedRealm: !world.other.conflicting,
-        suspended: false,
-        deleting: false,
-        engineSupported: true,
-        owes: world.other.state === "holding" || world.other.state === "writing",
-      },
-    ],
-  };
-}
-
-function leaseOf(world: World): LeaseFacts {
-  const { lease } = world;
-  if (lease === null) return { digest: realmIn(world), lease: null };
-  return {
-    digest: realmIn(world),
-    lease: {
-      uid: lease.uid,
-      resourceVersion: String(lease.version),
-      holder: lease.holder,
-      epoch: lease.epoch,
-      durationSeconds: lease.durationSeconds,
-      acquiredAtMs: lease.acquiredAt,
-      renewedAtMs: lease.renewedAt,
-      transitions: lease.transitions,
-      ...(lease.owner === undefined ? {} : { owner: lease.owner }),
-    },
-  };
-}
-
-/** The attempt of another resource that a Lease's owner names; nothing else of it may write. */
-function attemptIn({ resource }: World, jobName: string): Attempt | null {
-  const claim = resource?.status.activeOperation;
-  const record = recordOf(resource?.status);
-  if (record !== undefined && record.job.name === jobName) return attemptOfRecord(record);
-  if (claim === undefined || claim.jobName !== jobName) return null;
-  if (claim.type === "Apply" && claim.dispatchStarted === true) return attemptOfClaim(claim);
-  return { jobName, pods: [], podCount: 0, executionNotAfter: "1970-01-01T00:00:00Z", uncertain: false };
-}
-
-function foreignOf(world: World, holder: string): ForeignHolderFacts {
-  const owner = world.lease?.owner;
-  const peer = neighbours(world).find(({ resource }) => resource !== null && resource.uid === owner?.uid);
-  if (peer !== undefined && owner !== undefined) {
-    const { job } = namedJob(peer, owner.jobName);
-    return { holder, attempt: attemptIn(peer, owner.jobName), job, pods: podsOf(peer, owner.jobName) };
-  }
-  if (holder !== OTHER_HOLDER) return { holder, attempt: null, job: null, pods: [] };
-  const { other } = world;
-  const gone = other.state === "idle" || other.state === "none";
-  return {
-    holder,
-    attempt: gone
-      ? null
-      : {
-          jobName: OTHER_JOB,
-          jobUID: "other-job",
-          jobTerminal: other.state === "done",
-          pods: [{ uid: "other-pod", terminated: other.state === "done" }],
-          podCount: 1,
-          executionNotAfter: new Date(other.writesUntil).toISOString(),
-          terminationGracePeriodSeconds: 30,
-          uncertain: false,
-        },
-    job: null,
-    pods: [],
-  };
-}
-
-export const jobFacts = (job: Job, world: World): JobFacts => ({
-  name: job.name,
-  uid: job.uid,
-  resourceVersion: "1",
-  deleting: false,
-  ownerUID: job.owner,
-  operationID: job.operationID,
-  executionBindingID: job.epoch,
-  templateDigest: job.templateDigest,
-  oneShot: true,
-  ...(job.terminal === undefined ? {} : { terminal: job.terminal }),
-  ...(job.finishedAt === undefined ? {} : { finishedAtMs: job.finishedAt }),
-  ...(job.ttlSeconds === undefined ? {} : { ttlSeconds: job.ttlSeconds }),
-  ...(job.podRefused === true && !world.pods.some((p) => p.jobUID === job.uid) ? { podRefused: true } : {}),
-});
-
-const podFacts = (pod: Pod): PodFacts => ({
-  name: `${pod.jobName}-${pod.uid}`,
-  uid: pod.uid,
-  resourceVersion: String(pod.version),
-  jobUID: pod.jobUID,
-  deleting: pod.object === "deleting",
-  gated: pod.gated,
-  terminated: pod.terminated,
-  accepted: true,
-});
-
-const podsOf = (world: World, jobName: string): PodFacts[] =>
-  world.pods.filter((p) => p.jobName === jobName && p.object !== "gone").map(podFacts);
-
 const envelopes = new Map<number, EnvelopeFacts>();
 
 function envelopeOf(world: World): EnvelopeFacts {
@@ -342,11 +201,6 @@ function envelopeOf(world: World): EnvelopeFacts {
   const facts: EnvelopeFacts = { state: "resolved", snapshot };
   envelopes.set(world.envelope.version, facts);
   return facts;
-}
-
-function namedJob(world: World, name: string): NamedJobFacts {
-  const job = world.jobs.find((j) => j.name === name);
-  return { name, job: job === undefined ? null : jobFacts(job, world) };
 }
 
 function resultFacts(world: World, at: number, resource: Resource): ResultFacts | undefined {
