@@ -57,10 +57,16 @@ const own: readonly Omit<Scenario, "family">[] = [
   },
   {
     name: "m-beside",
-    plays: "ordinary cycles beside a run that nobody accounts for: edits, suspension, read requests",
+    plays: "ordinary cycles beside a run that nobody accounts for: an edit, a suspension",
     from: "AwaitingApproval",
-    budgets: { runFails: 1, approve: 2, edit: 1, suspend: 1, request: 1 },
-    deeper: { edit: 2 },
+    budgets: { runFails: 1, approve: 1, edit: 1, suspend: 1 },
+    deeper: { approve: 2 },
+  },
+  {
+    name: "m-asked",
+    plays: "ordinary cycles beside a run that nobody accounts for: an edit, a read request",
+    from: "AwaitingApproval",
+    budgets: { runFails: 1, approve: 1, edit: 1, request: 1 },
   },
   {
     name: "m-elsewhere",
