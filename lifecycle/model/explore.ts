@@ -1,6 +1,6 @@
 /** Breadth-first over canonical worlds until nothing new is found; shortest traces come with it. */
 import { Coverage } from "./coverage.ts";
-import { type Decider, type Decision, Disagreement, EndlessLooks, isEffect } from "./decision.ts";
+import { type Decider, type Decision, Disagreement, EndlessLooks } from "./decision.ts";
 import { Encoder } from "./encode.ts";
 import { hashWords } from "./hash.ts";
 import { type Decided, partsOf, type Successors, seenBy, successors } from "./joint.ts";
@@ -247,9 +247,9 @@ class Exploration {
     if (parts.every(({ world, decision }) => world.resource === null || decision === undefined)) {
       return flags | FLAG.rest | FLAG.gone;
     }
+    if (parts.some(({ decision }) => decision !== undefined && decision.move.kind !== "rest")) return flags;
     for (const { world, decision } of parts) {
       if (world.resource === null || decision === undefined) continue;
-      if (isEffect(decision.move) || decision.move.kind !== "rest") return flags;
       if (verdictTrue(world, decision) !== undefined) flags |= FLAG.lies;
       if (leaked(world)) flags |= FLAG.leaks;
     }
