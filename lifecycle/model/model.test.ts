@@ -162,21 +162,36 @@ describe("a run of versions", () => {
   });
 });
 
+/** Exploring takes a second or two; a machine that does much else takes longer. */
+const BUSY_MS = 60_000;
+
 describe("exploring", () => {
-  test("a small scenario reaches its fixpoint without a violation", () => {
-    const run = explorePart("squatted", false, LIMITS.usual, measure);
-    expect(run.violations).toEqual([]);
-    expect(run.cut).toBe(false);
-    expect(run.states).toBeGreaterThan(200);
-  });
+  test(
+    "a small scenario reaches its fixpoint without a violation",
+    () => {
+      const run = explorePart("squatted", false, LIMITS.usual, measure);
+      expect(run.violations).toEqual([]);
+      expect(run.cut).toBe(false);
+      expect(run.states).toBeGreaterThan(200);
+    },
+    BUSY_MS,
+  );
 
-  test("a broken rule is caught, with a trace in prose", () => {
-    const run = explorePart("canary-5", false, LIMITS.usual, measure);
-    expect(run.violations[0]).toMatchObject({ property: 5 });
-    expect(run.violations[0]?.trace.at(-1)).toContain("patchStatus");
-  });
+  test(
+    "a broken rule is caught, with a trace in prose",
+    () => {
+      const run = explorePart("canary-5", false, LIMITS.usual, measure);
+      expect(run.violations[0]).toMatchObject({ property: 5 });
+      expect(run.violations[0]?.trace.at(-1)).toContain("patchStatus");
+    },
+    BUSY_MS,
+  );
 
-  test("says so when it stops before it has seen everything", () => {
-    expect(explorePart("faults", false, { ...LIMITS.usual, states: 500 }, measure).cut).toBe(true);
-  });
+  test(
+    "says so when it stops before it has seen everything",
+    () => {
+      expect(explorePart("faults", false, { ...LIMITS.usual, states: 500 }, measure).cut).toBe(true);
+    },
+    BUSY_MS,
+  );
 });
