@@ -2,7 +2,7 @@
 import { type Context, claimMove, patchIfNew, patchMetadata, rest } from "../context.ts";
 import type { ReadType } from "../families/family.ts";
 import type { Move } from "../move.ts";
-import { cycleAt, cycleUnderWay } from "../positions.ts";
+import { cycleAt, cycleUnderWay, unansweredRequest } from "../positions.ts";
 import { ahead, msOf } from "../time.ts";
 import { acceptedOf, approvalFor, authorityReads } from "./authorize.ts";
 import { realmRefusal } from "./census.ts";
@@ -106,5 +106,9 @@ export function atRest(c: Context): Move {
   const told = cause === undefined ? undefined : patchIfNew(c, "18", { cause });
   if (told !== undefined) return told;
   const next = due(c, false);
-  return next.kind === "none" ? rest("18", verdict, next.againMs) : rest("18", verdict);
+  if (next.kind !== "none") return rest("18", verdict);
+  const { retryNotBefore } = c.status;
+  // A request that came during a retry delay is answered when that ends, not at the interval.
+  const asked = unansweredRequest(c) !== undefined && ahead(retryNotBefore, c.nowMs);
+  return rest("18", verdict, asked ? Math.min(next.againMs ?? Infinity, msOf(retryNotBefore ?? "")) : next.againMs);
 }
