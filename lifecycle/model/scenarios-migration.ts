@@ -114,6 +114,11 @@ const own: readonly Omit<Scenario, "family">[] = [
     budgets: { crash: 1, error: 1, approve: 1, runFails: 1, acknowledge: 1 },
   },
   {
+    name: "m-dawdle",
+    plays: "the Pod of a reading is made after its Job failed at the deadline, with slow clocks",
+    budgets: { late: 1, slow: 2 },
+  },
+  {
     name: "m-told",
     plays: "narrated; runs that end otherwise than applied, words about them",
     narrated: true,
