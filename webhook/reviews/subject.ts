@@ -24,7 +24,7 @@ const annotationOf = (object: ReviewedObject | undefined, key: string): string |
   object?.metadata.annotations?.[key];
 
 /** On an existing object the mirror is the operator's; one that arrives with a create is a restore and stays. */
-function mirrorProblem({ object, oldObject }: ReviewRequest, { wayOut }: Family): string | undefined {
+function mirrorProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
   const mirror = annotationOf(object, annotation.unsettledApply);
   if (oldObject === undefined) {
     if (mirror === undefined || Buffer.byteLength(mirror) <= MIRROR_MAX_BYTES) return undefined;
@@ -33,20 +33,24 @@ function mirrorProblem({ object, oldObject }: ReviewRequest, { wayOut }: Family)
   if (mirror === annotationOf(oldObject, annotation.unsettledApply)) return undefined;
   return (
     `annotation ${annotation.unsettledApply} is changed by the operator alone; leave it as it is ` +
-    `(to end an unsettled Apply, use ${wayOut})`
+    `(to end an unsettled Apply, use ${wayOutOf(object, family)})`
   );
 }
 
 /** Without our finalizer a deletion would lose what is owed. */
 function finalizerProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
-  const { finalizer, wayOut } = family;
+  const { finalizer } = family;
   const had = oldObject?.metadata.finalizers?.includes(finalizer) === true;
   if (!had || object.metadata.finalizers?.includes(finalizer)) return undefined;
   const status = statusOf(oldObject, family);
   const owes = status.claim !== undefined || status.record !== undefined;
   if (!owes && annotationOf(oldObject, annotation.unsettledApply) === undefined) return undefined;
-  return `finalizer ${finalizer} stays while an operation is under way or an Apply is not settled; see ${wayOut}`;
+  return `finalizer ${finalizer} stays while an operation is under way or an Apply is not settled; see ${wayOutOf(object, family)}`;
 }
+
+/** Nothing can be created in a namespace that is being deleted, so a deleted resource is settled by its annotation. */
+const wayOutOf = ({ metadata }: ReviewedObject, { wayOut }: Family): string =>
+  metadata.deletionTimestamp === undefined ? wayOut : "kubectl ptah settle";
 
 /** The word that settles an Apply must name the one that is not settled. */
 function settledProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
