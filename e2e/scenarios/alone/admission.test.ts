@@ -100,6 +100,7 @@ describe("a PtahSchema", () => {
     const kept = await get<{ metadata: { finalizers: string[] } }>("ptahs", "restored");
     expect(kept.metadata.finalizers).toEqual([FINALIZER]);
     expect(await merge("ptahs", "restored", gone, OPERATOR)).toBe("");
+    expect(await merge("ptahs", "restored", { metadata: { finalizers: null } }, OPERATOR)).toBe("");
   });
   test("is settled by a named person", async () => {
     const word = {
