@@ -1,5 +1,12 @@
 /** What claims and plans of both families are bound to alike. */
-import type { SourceBinding, TargetBinding } from "../../crds/status/index.ts";
+import type {
+  ApplyRecord,
+  ExecutionBinding,
+  ManagerRecord,
+  ObservationPolicy,
+  SourceBinding,
+  TargetBinding,
+} from "../../crds/status/index.ts";
 import type { Context } from "../context.ts";
 import { wholePlan } from "../obligations/publish.ts";
 import type { PlanDifference } from "./family.ts";
@@ -20,6 +27,32 @@ export function bindingOf(source: SourceBinding): SourceBinding {
 export function targetOf(c: Context): TargetBinding {
   const { engine, urlFrom, caFrom } = c.spec.target;
   return { engine, urlFrom, ...(caFrom === undefined ? {} : { caFrom }) };
+}
+
+/** What a record put back from metadata reads under: today's declaration. */
+export function bindingToday(c: Context, source: SourceBinding, observation: ObservationPolicy): Partial<ApplyRecord> {
+  const { executionBinding } = c.status;
+  return {
+    source: bindingOf(source),
+    target: targetOf(c),
+    observation,
+    generation: c.resource.generation,
+    ...(executionBinding === undefined ? {} : { binding: executionBinding }),
+  };
+}
+
+/** Who publishes a plan and what it is to run with. */
+export function publishedWith(manager: ManagerRecord, binding: ExecutionBinding) {
+  return {
+    executionBindingID: binding.epoch,
+    controllerImage: manager.controllerImage,
+    controllerRevision: manager.controllerRevision,
+    controllerStateVersion: binding.controllerStateVersion,
+    ptahVersion: binding.ptahVersion,
+    executorImage: binding.executorImage,
+    runnerImage: manager.runnerImage,
+    runnerProtocolVersion: binding.runnerProtocolVersion,
+  };
 }
 
 /** The number a publishing reading's claim reserves: above every one ever reserved, and every plan this resource owns. */

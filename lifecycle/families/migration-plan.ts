@@ -11,6 +11,7 @@ import { planRetired } from "../obligations/retirement.ts";
 import { durationMetric } from "../obligations/retry.ts";
 import { instantOf, msOf } from "../time.ts";
 import type { PlanObjectFacts } from "../view.ts";
+import { publishedWith } from "./bindings.ts";
 import { migrationPlan, migrationPlanSpec, migrationSpec, sequenceOf } from "./migration-fields.ts";
 import { type Reading, readFields, unpublished, verification } from "./migration-reading.ts";
 
@@ -41,7 +42,6 @@ function bindingsOf(c: Context, reading: Reading, steps: readonly MigrationStep[
   const { source, coordinationDigest, policyFingerprint, planSerial } = claim;
   if (executionBinding === undefined || source === undefined || coordinationDigest === undefined) return undefined;
   if (policyFingerprint === undefined || planSerial === undefined) return undefined;
-  const { manager } = c.view.configuration;
   return {
     contractVersion: PLAN_CONTRACT_FILES,
     migrationRef: { name: c.resource.name, uid: c.resource.uid },
@@ -50,14 +50,7 @@ function bindingsOf(c: Context, reading: Reading, steps: readonly MigrationStep[
     coordinationDigest,
     targetIdentityDigest: history.targetIdentityDigest,
     policyFingerprint,
-    executionBindingID: executionBinding.epoch,
-    controllerImage: manager.controllerImage,
-    controllerRevision: manager.controllerRevision,
-    controllerStateVersion: executionBinding.controllerStateVersion,
-    ptahVersion: executionBinding.ptahVersion,
-    executorImage: executionBinding.executorImage,
-    runnerImage: manager.runnerImage,
-    runnerProtocolVersion: executionBinding.runnerProtocolVersion,
+    ...publishedWith(c.view.configuration.manager, executionBinding),
     historyFingerprint: history.fingerprint,
     currentVersion: read.currentVersion,
     stepCount: steps.length,

@@ -1,20 +1,20 @@
 /** How a History is judged: it settles a run's record, holds it, refuses, matches, or publishes the sequence that is pending. */
 import type { ApplyRecord, Claim } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
-import { attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { type Change, type Context, patch } from "../context.ts";
 import type { Move, RuleId } from "../move.ts";
-import { drop } from "../obligations/drop.ts";
-import { recordReads, withWhatIsSeen } from "../obligations/prove.ts";
+import { spoiled } from "../obligations/prove.ts";
 import { planRetired } from "../obligations/retirement.ts";
 import { type AttemptFailure, durationMetric, failAttempt, failureEntry, withWayOut } from "../obligations/retry.ts";
 import { settled } from "../obligations/settle.ts";
 import { cycleAt, cycleEnded, retryAt } from "../positions.ts";
 import type { Cause } from "../present.ts";
 import { ahead, instantOf } from "../time.ts";
-import { historyStatus, verdictOf } from "./migration-history.ts";
+import { type HistoryVerdict, historyStatus, verdictOf } from "./migration-history.ts";
 import { planned } from "./migration-plan.ts";
 import { type Reading, readFields, unpublished, verification } from "./migration-reading.ts";
+
+const SPOILED = "A Pod of the run came up while the history was read; it is read again.";
 
 export function judgeHistory(
   c: Context,
@@ -24,8 +24,8 @@ export function judgeHistory(
   ttl: Move | undefined,
 ): Move {
   const { record } = c;
-  const spoiled = record === undefined ? undefined : recordSpoiled(c, rule, claim, record);
-  if (spoiled !== undefined) return spoiled;
+  const again = record === undefined ? undefined : spoiled(c, rule, claim, record, SPOILED);
+  if (again !== undefined) return again;
   const { error, migrationHistory: read, targetIdentityDigest: identity } = result;
   if (error !== undefined || read === undefined || identity === undefined) {
     return ttl ?? failed(c, rule, claim, error ?? { code: "result_incomplete", message: "it names no history" });
@@ -33,7 +33,7 @@ export function judgeHistory(
   const reading: Reading = { claim, read, history: historyStatus(c, read, identity, claim.coordinationDigest) };
   const verdict = verdictOf(read);
   const settles = verdict.kind === "Matched" && record?.targetIdentityDigest === identity;
-  if (record !== undefined && !settles) return ttl ?? held(c, rule, reading, record);
+  if (record !== undefined && !settles) return ttl ?? held(c, rule, reading, record, verdict);
   switch (verdict.kind) {
     case "Matched":
       return ttl ?? ended(c, `${rule}/converged`, reading, { at: "historyMatched", version: read.currentVersion });
@@ -55,22 +55,9 @@ function failed(c: Context, rule: RuleId, claim: Claim, error: { readonly code: 
   });
 }
 
-/** Before a reading is used Pods are listed again; one the record does not hold is added and the reading thrown away. */
-function recordSpoiled(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord): Move | undefined {
-  const look = recordReads(c, rule, record);
-  if (look !== undefined) return look;
-  const seen = withWhatIsSeen(c, record);
-  if (!seen.newPod && !mayStillWrite(attemptOfRecord(seen.record), c.nowMs)) return undefined;
-  return drop(c, `${rule}/spoiled`, claim, {
-    set: c.family.withRecord({ ...seen.record, next: "History" }),
-    cause: { at: "holding", sentence: "A Pod of the run came up while the history was read; it is read again." },
-  });
-}
-
 /** A run nobody accounted for stands, and this reading does not settle it: no plan, and its own reading is over. */
-function held(c: Context, rule: RuleId, reading: Reading, record: ApplyRecord): Move {
+function held(c: Context, rule: RuleId, reading: Reading, record: ApplyRecord, verdict: HistoryVerdict): Move {
   const { claim, history } = reading;
-  const verdict = verdictOf(reading.read);
   const refusal = verdict.kind === "Refused" ? verdict : undefined;
   const said = verification(
     c,

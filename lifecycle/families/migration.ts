@@ -6,7 +6,7 @@ import { type Context, need, type Status } from "../context.ts";
 import { LEASE_MARGIN_SECONDS, LEASE_SECONDS_MAX, RUN_MARGIN_SECONDS } from "../limits.ts";
 import type { RuleId } from "../move.ts";
 import { instantOf } from "../time.ts";
-import { bindingOf, reservedSerial, sourceDifference, storedWhole, targetOf } from "./bindings.ts";
+import { bindingOf, bindingToday, reservedSerial, sourceDifference, storedWhole, targetOf } from "./bindings.ts";
 import type {
   ClaimInputs,
   Family,
@@ -232,13 +232,7 @@ export const migrationFamily: Family = {
   proofFailed: historyProofFailed,
   afterProof: afterHistoryProof,
   applyInputs,
-  todaysBinding: (c, source) => ({
-    source: bindingOf(source),
-    target: targetOf(c),
-    observation: observationOf(c),
-    generation: c.resource.generation,
-    ...(c.status.executionBinding === undefined ? {} : { binding: c.status.executionBinding }),
-  }),
+  todaysBinding: (c, source) => bindingToday(c, source, observationOf(c)),
   work: migrationWork,
   judgeRead: judgeHistory,
   judgeApply: judgeRun,

@@ -17,6 +17,7 @@ import { judgePlan, type Verdict } from "../policy.ts";
 import { cycleAt, cycleEnded, retryAt } from "../positions.ts";
 import { instantOf } from "../time.ts";
 import type { PlanObjectFacts } from "../view.ts";
+import { publishedWith } from "./bindings.ts";
 import { schemaPlan, schemaPlanSpec, schemaSpec } from "./schema-fields.ts";
 import { ended, nextReading, proofRecord } from "./schema-reads.ts";
 
@@ -185,7 +186,6 @@ function draftOf(
   const { targetIdentityDigest } = result;
   if (executionBinding === undefined || source === undefined || coordinationDigest === undefined) return undefined;
   if (serverMajor === undefined || targetIdentityDigest === undefined) return undefined;
-  const { components: _live, manager } = c.view.configuration;
   return {
     contentDigest,
     source,
@@ -195,14 +195,7 @@ function draftOf(
     actualStateFingerprint: summary.actualStateFingerprint,
     desiredStateFingerprint: summary.desiredStateFingerprint,
     policyFingerprint: claim.policyFingerprint ?? "",
-    executionBindingID: executionBinding.epoch,
-    controllerImage: manager.controllerImage,
-    controllerRevision: manager.controllerRevision,
-    controllerStateVersion: executionBinding.controllerStateVersion,
-    ptahVersion: executionBinding.ptahVersion,
-    executorImage: executionBinding.executorImage,
-    runnerImage: manager.runnerImage,
-    runnerProtocolVersion: executionBinding.runnerProtocolVersion,
+    ...publishedWith(c.view.configuration.manager, executionBinding),
     dialect: summary.dialect,
     destructive: summary.destructive,
     ...(summary.privilegeChanges.length === 0

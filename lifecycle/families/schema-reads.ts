@@ -1,16 +1,17 @@
 /** How a schema's Observe and Plan are judged: the next reading, a plan, convergence, or the proof of an Apply. */
 import type { ApplyRecord, Claim, ObservedTarget } from "../../crds/status/index.ts";
 import type { OperationResult } from "../../workload/result.ts";
-import { attemptOfRecord, mayStillWrite } from "../attempt.ts";
 import { type Change, type Context, patch, type Status } from "../context.ts";
 import type { Move, RuleId } from "../move.ts";
-import { drop, releaseOfOwnLease } from "../obligations/drop.ts";
-import { recordReads, withWhatIsSeen } from "../obligations/prove.ts";
+import { releaseOfOwnLease } from "../obligations/drop.ts";
+import { spoiled } from "../obligations/prove.ts";
 import { durationMetric, failAttempt } from "../obligations/retry.ts";
 import { settled, verified } from "../obligations/settle.ts";
 import { cycleAt, cycleEnded, retryAt } from "../positions.ts";
 import { instantOf } from "../time.ts";
 import { judgePlanResult } from "./schema-plan.ts";
+
+const SPOILED = "A Pod of the Apply came up while the proof read; the proof starts again.";
 
 export function judgeSchemaRead(
   c: Context,
@@ -20,8 +21,8 @@ export function judgeSchemaRead(
   ttl: Move | undefined,
 ): Move {
   const proof = proofRecord(c, claim);
-  const spoiled = proof === undefined ? undefined : proofSpoiled(c, rule, claim, proof);
-  if (spoiled !== undefined) return spoiled;
+  const again = proof === undefined ? undefined : spoiled(c, rule, claim, proof, SPOILED);
+  if (again !== undefined) return again;
   const { error } = result;
   if (error !== undefined) return ttl ?? judgeError(c, rule, claim, result, error);
   return claim.type === "Observe"
@@ -32,18 +33,6 @@ export function judgeSchemaRead(
 /** The record a reading proves, while it stands. */
 export function proofRecord(c: Context, claim: Claim): ApplyRecord | undefined {
   return claim.proves !== undefined && c.record?.operationID === claim.proves ? c.record : undefined;
-}
-
-/** Before a reading is used Pods are listed again; one the record does not hold is added and the reading thrown away. */
-function proofSpoiled(c: Context, rule: RuleId, claim: Claim, record: ApplyRecord): Move | undefined {
-  const look = recordReads(c, rule, record);
-  if (look !== undefined) return look;
-  const seen = withWhatIsSeen(c, record);
-  if (!seen.newPod && !mayStillWrite(attemptOfRecord(seen.record), c.nowMs)) return undefined;
-  return drop(c, `${rule}/spoiled`, claim, {
-    set: c.family.withRecord({ ...seen.record, next: c.family.proofStart }),
-    cause: { at: "holding", sentence: "A Pod of the Apply came up while the proof read; the proof starts again." },
-  });
 }
 
 /** Fields that move to the reading that follows: the record's position for a proof, the cycle's else. */

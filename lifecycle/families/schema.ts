@@ -9,7 +9,7 @@ import type { RuleId } from "../move.ts";
 import { verified } from "../obligations/settle.ts";
 import { judgePlan } from "../policy.ts";
 import { instantOf } from "../time.ts";
-import { bindingOf, reservedSerial, sourceDifference, storedWhole, targetOf } from "./bindings.ts";
+import { bindingOf, bindingToday, reservedSerial, sourceDifference, storedWhole, targetOf } from "./bindings.ts";
 import type {
   ClaimInputs,
   Family,
@@ -250,13 +250,7 @@ export const schemaFamily: Family = {
   proofFailed: () => undefined,
   afterProof: () => undefined,
   applyInputs,
-  todaysBinding: (c, source) => ({
-    source: bindingOf(source),
-    target: targetOf(c),
-    observation: observationOf(c),
-    generation: c.resource.generation,
-    ...(c.status.executionBinding === undefined ? {} : { binding: c.status.executionBinding }),
-  }),
+  todaysBinding: (c, source) => bindingToday(c, source, observationOf(c)),
   work: schemaWork,
   judgeRead: judgeSchemaRead,
   judgeApply(claim: Claim, result: OperationResult) {

@@ -3,7 +3,7 @@
  * may still write its Pods are watched and nothing else happens.
  */
 import { durationMs } from "../../crds/duration.ts";
-import type { ApplyRecord } from "../../crds/status/index.ts";
+import type { ApplyRecord, Claim } from "../../crds/status/index.ts";
 import { attemptOfRecord, horizonMs, mayStillWrite, withListed } from "../attempt.ts";
 import { type Context, claimMove, need, patch, patchIfNew, rest, wait } from "../context.ts";
 import type { Move, RuleId } from "../move.ts";
@@ -12,7 +12,9 @@ import type { Cause } from "../present.ts";
 import { ahead, instantOf, msOf } from "../time.ts";
 import { newClaim } from "./claim.ts";
 import { snapshotted } from "./cycle.ts";
+import { drop } from "./drop.ts";
 import { nextRenewalMs, ownerOfRecord, takeLease } from "./realm.ts";
+import { releaseOfRecord } from "./release.ts";
 import { failureEntry } from "./retry.ts";
 
 export function prove(c: Context): Move | undefined {
@@ -143,21 +145,32 @@ function unsupportedServer(c: Context, record: ApplyRecord): Move | undefined {
   });
 }
 
+/**
+ * Before a reading is used Pods are listed again; one the record does not hold is added and the reading thrown away.
+ * @param sentence what people are told then
+ */
+export function spoiled(
+  c: Context,
+  rule: RuleId,
+  claim: Claim,
+  record: ApplyRecord,
+  sentence: string,
+): Move | undefined {
+  const look = recordReads(c, rule, record);
+  if (look !== undefined) return look;
+  const seen = withWhatIsSeen(c, record);
+  if (!seen.newPod && !mayStillWrite(attemptOfRecord(seen.record), c.nowMs)) return undefined;
+  return drop(c, `${rule}/spoiled`, claim, {
+    set: c.family.withRecord({ ...seen.record, next: c.family.proofStart }),
+    cause: { at: "holding", sentence },
+  });
+}
+
 /** Gives back the Lease of an Apply whose record is read without one: nobody may write under it any more. */
 function givenBack(c: Context, record: ApplyRecord): Move | undefined {
-  const { lease } = record;
-  if (lease === undefined) return undefined;
+  if (record.lease === undefined) return undefined;
   return patch(c, "8/release", {
-    set: {
-      ...c.family.withRecord({ ...record, lease: undefined }),
-      pendingLockRelease: {
-        coordinationDigest: lease.digest,
-        operationID: record.operationID,
-        holder: lease.holder,
-        leaseEpoch: lease.epoch,
-        leaseDurationSeconds: lease.durationSeconds,
-      },
-    },
+    set: { ...c.family.withRecord({ ...record, lease: undefined }), ...releaseOfRecord(record) },
   });
 }
 

@@ -1,6 +1,21 @@
 /** Rule 3: a Lease that is owed back is given back before anything else, and only the holding that was staged. */
-import { type Context, need, patch } from "../context.ts";
+import type { ApplyRecord } from "../../crds/status/index.ts";
+import { type Context, need, patch, type Status } from "../context.ts";
 import type { Move } from "../move.ts";
+
+/** Stages the release of the Lease that a record kept; nothing where it keeps none. */
+export function releaseOfRecord({ lease, operationID }: ApplyRecord): Partial<Status> {
+  if (lease === undefined) return {};
+  return {
+    pendingLockRelease: {
+      coordinationDigest: lease.digest,
+      operationID,
+      holder: lease.holder,
+      leaseEpoch: lease.epoch,
+      leaseDurationSeconds: lease.durationSeconds,
+    },
+  };
+}
 
 /** Clears the holder on the version read; another holder or epoch, or no Lease, counts as done. */
 export function release(c: Context): Move | undefined {

@@ -10,6 +10,7 @@ import type { Move } from "../move.ts";
 import { cycleAt } from "../positions.ts";
 import { instantOf } from "../time.ts";
 import { seeRecord } from "./prove.ts";
+import { releaseOfRecord } from "./release.ts";
 
 /** Fields of the patch that settles: record and its reading cleared, how, and the release of the Lease it kept. */
 export function settled(
@@ -18,7 +19,6 @@ export function settled(
   resolution: ResolvedRun["resolution"],
   word?: Word,
 ): Partial<Status> {
-  const { lease } = record;
   return {
     ...c.family.withRecord(undefined),
     activeOperation: undefined,
@@ -30,17 +30,7 @@ export function settled(
       ...(word?.acknowledgment === undefined ? {} : { acknowledgment: word.acknowledgment }),
       resolvedAt: instantOf(c.nowMs),
     },
-    ...(lease === undefined
-      ? {}
-      : {
-          pendingLockRelease: {
-            coordinationDigest: lease.digest,
-            operationID: record.operationID,
-            holder: lease.holder,
-            leaseEpoch: lease.epoch,
-            leaseDurationSeconds: lease.durationSeconds,
-          },
-        }),
+    ...releaseOfRecord(record),
   };
 }
 
