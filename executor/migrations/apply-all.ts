@@ -2,6 +2,7 @@
 import type { Stop } from "../cancel.ts";
 import type { MigrationDatabase } from "./database.ts";
 import type { Statement } from "./migration.ts";
+import { appliedEntry } from "./revisions.ts";
 import type { Prepared, RunResult } from "./run.ts";
 import { insertRow } from "./store.ts";
 
@@ -36,7 +37,7 @@ export async function applyAll(
         at = undefined;
       }
       await database.reset();
-      await insertRow(database, rowOf(one, performance.now() - startedMs));
+      await insertRow(database, appliedEntry(one, performance.now() - startedMs));
     }
   } catch (error) {
     await database.rollback().catch(() => undefined);
@@ -65,15 +66,3 @@ async function commit(
     return { outcome: "unknown", planned, applied: [], error: unanswered };
   }
 }
-
-const rowOf = ({ migration, statements }: Prepared, executionMs: number): Parameters<typeof insertRow>[1] => ({
-  version: migration.version,
-  description: migration.description,
-  state: "applied",
-  applied: statements.length,
-  total: statements.length,
-  error: null,
-  errorStatement: null,
-  executionMs,
-  checksum: migration.checksum,
-});

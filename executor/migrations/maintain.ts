@@ -5,7 +5,7 @@ import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
 import type { StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
-import { isDirty, partialChecksum, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
+import { appliedEntry, isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
 import { guarded, type Prepared, prepare } from "./run.ts";
 import { deleteRow, ensureTable, insertRow, readTable, updateRow } from "./store.ts";
 
@@ -123,24 +123,12 @@ async function carryOut(input: ChangeInput, table: RevisionTable, planned: Chang
   await database.begin();
   for (const version of planned.remove) await deleteRow(database, version);
   for (const one of planned.record) {
-    const entry = appliedEntry(one);
+    const entry = appliedEntry(one, 0);
     await (there.has(entry.version) ? updateRow(database, entry) : insertRow(database, entry));
   }
   if (await database.commit()) return { outcome: "changed", ...told };
   return { outcome: "failed", recorded: [], removed: [], error: "the server rolled the change back; try again" };
 }
-
-const appliedEntry = ({ migration, statements }: Prepared): RevisionEntry => ({
-  version: migration.version,
-  description: migration.description,
-  state: "applied",
-  applied: statements.length,
-  total: statements.length,
-  error: null,
-  errorStatement: null,
-  executionMs: 0,
-  checksum: migration.checksum,
-});
 
 /** Runs a dirty version's statements from the `from`th on, in its own mode. */
 async function resume(input: ChangeInput, table: RevisionTable, from: number): Promise<ChangeResult> {

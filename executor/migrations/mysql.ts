@@ -8,6 +8,7 @@ import type { MysqlTarget } from "../mysql/url.ts";
 import type { Dialect, MigrationDatabase, OpenOptions, Row, ServerAnswer } from "./database.ts";
 import type { Directives } from "./migration.ts";
 import { COLUMNS } from "./revisions.ts";
+import { columnNames } from "./store.ts";
 
 /** Session variables a file may have changed; the rest of a session's state is refused or harmless. */
 const VARIABLES: readonly string[] = [
@@ -206,15 +207,7 @@ async function readColumns(session: MysqlSession, facts: Facts): Promise<Readonl
     "SELECT COLUMN_NAME AS name, DATA_TYPE AS type FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
     [facts.schema, facts.table],
   );
-  if (rows.length === 0) return undefined;
-  const version = rows.find((row) => row["name"] === "version");
-  if (version !== undefined && !["bigint", "int"].includes(String(version["type"]))) {
-    throw new Refused(
-      "revision_table_foreign",
-      "the database has a table of the revision table's name whose versions are no numbers: another tool made it; move it away or name another (--migrations-table)",
-    );
-  }
-  return new Set(rows.map((row) => String(row["name"])));
+  return columnNames(rows, ["bigint", "int"]);
 }
 
 /** Progress is recorded in the transaction it is about: a table that cannot roll back would tell lies. */

@@ -8,6 +8,7 @@ import type { Target } from "../postgres/url.ts";
 import type { Dialect, MigrationDatabase, OpenOptions, ServerAnswer, TableName } from "./database.ts";
 import type { Directives } from "./migration.ts";
 import { COLUMNS } from "./revisions.ts";
+import { columnNames } from "./store.ts";
 
 /** FNV-1a of `ptah_migrate`, the name Ptah's own CLI locks under. */
 const MIGRATE_LOCK = 2_705_505_214;
@@ -161,15 +162,7 @@ function answerOf(error: unknown, lost: boolean): ServerAnswer | undefined {
 
 async function readColumns(session: Session, table: string): Promise<ReadonlySet<string> | undefined> {
   const rows = await session.query(COLUMN_LIST, [table]);
-  if (rows.length === 0) return undefined;
-  const version = rows.find((row) => row["name"] === "version");
-  if (version !== undefined && !["bigint", "integer"].includes(String(version["type"]))) {
-    throw new Refused(
-      "revision_table_foreign",
-      "the database has a table of the revision table's name whose versions are no numbers: another tool made it; move it away or name another (--migrations-table)",
-    );
-  }
-  return new Set(rows.map((row) => String(row["name"])));
+  return columnNames(rows, ["bigint", "integer"]);
 }
 
 /** `SET` inside a transaction ends with it; outside, `reset` takes it back. */

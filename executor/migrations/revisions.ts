@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Statement } from "./migration.ts";
+import type { Migration, Statement } from "./migration.ts";
 
 /**
  * One row of the revision table `schema_migrations`. Only `applied` is clean; `pending` and `failed`, and either with the
@@ -31,6 +31,24 @@ export interface RevisionEntry {
   readonly errorStatement: string | null;
   readonly executionMs: number;
   readonly checksum: string;
+}
+
+/** The row of a migration whose every statement is done. */
+export function appliedEntry(
+  { migration, statements }: { readonly migration: Migration; readonly statements: readonly Statement[] },
+  executionMs: number,
+): RevisionEntry {
+  return {
+    version: migration.version,
+    description: migration.description,
+    state: "applied",
+    applied: statements.length,
+    total: statements.length,
+    error: null,
+    errorStatement: null,
+    executionMs,
+    checksum: migration.checksum,
+  };
 }
 
 /** The revision table as one reading found it. */

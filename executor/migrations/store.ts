@@ -6,6 +6,22 @@ import { COLUMNS, type Revision, type RevisionEntry, type RevisionTable } from "
 /** Most rows that are read: as many as a directory may have versions, and some that it no longer has. */
 const MAX_REVISIONS = 50_000;
 
+/**
+ * Names of the revision table's columns, from rows of `name` and `type`; undefined where there is no such table.
+ * @throws Refused where another tool's table has that name
+ */
+export function columnNames(rows: readonly Row[], integerTypes: readonly string[]): ReadonlySet<string> | undefined {
+  if (rows.length === 0) return undefined;
+  const version = rows.find((row) => row["name"] === "version");
+  if (version !== undefined && !integerTypes.includes(String(version["type"]))) {
+    throw new Refused(
+      "revision_table_foreign",
+      "the database has a table of the revision table's name whose versions are no numbers: another tool made it; move it away or name another (--migrations-table)",
+    );
+  }
+  return new Set(rows.map((row) => String(row["name"])));
+}
+
 /** Reads the whole table; never creates or alters it. @throws Refused where it is not a revision table */
 export async function readTable(database: MigrationDatabase): Promise<RevisionTable> {
   const columns = await database.columns();
