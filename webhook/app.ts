@@ -6,8 +6,8 @@ import type { Reads } from "./reads.ts";
 import { ALLOWED, deny, type ReviewRequest, type Verdict } from "./review.ts";
 import { reviewAcknowledgment } from "./reviews/acknowledgment.ts";
 import { reviewApproval } from "./reviews/approval.ts";
-import { MIGRATION_APPROVALS, SCHEMA_APPROVALS } from "./reviews/approval-family.ts";
-import { type Family, MIGRATION, SCHEMA } from "./reviews/family.ts";
+import { type ApprovalFamily, MIGRATION_APPROVALS, type Plan, SCHEMA_APPROVALS } from "./reviews/approval-family.ts";
+import { type Family, MIGRATION, SCHEMA, type Subject } from "./reviews/family.ts";
 import { reviewJob } from "./reviews/job.ts";
 import {
   ACKNOWLEDGMENT,
@@ -55,6 +55,11 @@ const declaring =
   (request, { config }) =>
     reviewSubject(request, config, family);
 
+const approving =
+  <S extends Subject, P extends Plan>(of: ApprovalFamily<S, P>): Review =>
+  (request, { reads, config, now }) =>
+    reviewApproval(request, reads, config, now(), of);
+
 /** Paths and what answers them; GUARDS.md holds the configuration that leads here. */
 export const RULES: readonly Rule[] = [
   { path: pathOf("mutate", "ptahschemaapproval"), name: "mapproval", review: stamping(APPROVAL_OF_SCHEMA) },
@@ -62,7 +67,7 @@ export const RULES: readonly Rule[] = [
   {
     path: pathOf("validate", "ptahschemaapproval"),
     name: "vapproval",
-    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now(), SCHEMA_APPROVALS),
+    review: approving(SCHEMA_APPROVALS),
   },
   { path: pathOf("validate", "ptahschema"), name: "vschema", review: declaring(SCHEMA) },
   {
@@ -79,7 +84,7 @@ export const RULES: readonly Rule[] = [
   {
     path: pathOf("validate", "ptahmigrationapproval"),
     name: "vmigrationapproval",
-    review: (request, { reads, config, now }) => reviewApproval(request, reads, config, now(), MIGRATION_APPROVALS),
+    review: approving(MIGRATION_APPROVALS),
   },
   { path: pathOf("validate", "ptahmigration"), name: "vmigration", review: declaring(MIGRATION) },
   {
