@@ -1,5 +1,5 @@
 /** A small API server and a terminal of the tests' own. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SchemaStatus } from "../crds/index.ts";
@@ -232,7 +232,8 @@ export interface Terminal {
 /** Runs one command against the world. */
 export async function run(world: World, argv: readonly string[], terminal: Terminal = {}): Promise<Ran> {
   const served: Served = serve((request) => world.answer(request));
-  const kubeconfig = join(mkdtempSync(join(tmpdir(), "kubectl-ptah-")), "config");
+  const directory = mkdtempSync(join(tmpdir(), "kubectl-ptah-"));
+  const kubeconfig = join(directory, "config");
   const contexts = [{ name: "c", context: { cluster: "c", user: "u", namespace: NAMESPACE } }];
   const clusters = [{ name: "c", cluster: { server: served.url } }];
   const users = [{ name: "u", user: {} }];
@@ -272,5 +273,6 @@ export async function run(world: World, argv: readonly string[], terminal: Termi
     return { code, stdout: written.stdout, stderr: written.stderr, requests: served.requests, questions };
   } finally {
     await served.stop();
+    rmSync(directory, { recursive: true, force: true });
   }
 }
