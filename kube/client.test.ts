@@ -16,12 +16,14 @@ function clientFor(
   handler: Handler,
   waits: number[] = [],
   token: () => string = () => "t",
+  more: { readonly unpacked?: boolean } = {},
 ): { client: KubeClient; served: Served } {
   const served = serve(handler);
   running.push(served);
   const connection = {
     server: served.url,
     namespace: "default",
+    ...more,
     credentials: async () => ({ headers: { authorization: `Bearer ${token()}` }, tls: { verify: true } }),
   };
   return { client: new KubeClient(transportTo(connection, bunFetch, "ptah-test/1", quickPorts(waits))), served };
@@ -47,6 +49,15 @@ describe("reading", () => {
     expect(served.requests[0]?.path).toBe("/api/v1/namespaces/shop/configmaps/files");
     expect(served.requests[0]?.headers.get("user-agent")).toBe("ptah-test/1");
     expect(served.requests[0]?.headers.get("authorization")).toBe("Bearer t");
+  });
+
+  test("a server that is near is asked not to pack its answers, another is left free to", async () => {
+    const answer = () => json(configMap("files", "7", {}));
+    const near = clientFor(answer, [], () => "t", { unpacked: true });
+    const far = clientFor(answer);
+    await Promise.all([near.client.get(kinds.ConfigMap, at), far.client.get(kinds.ConfigMap, at)]);
+    expect(near.served.requests[0]?.headers.get("accept-encoding")).toBe("identity");
+    expect(far.served.requests[0]?.headers.get("accept-encoding")).toContain("gzip");
   });
 
   test("an object that does not exist is NotFound, or absent for who asks so", async () => {

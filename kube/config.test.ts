@@ -67,6 +67,7 @@ describe("choosing a cluster as kubectl does", () => {
     const at = dir({ token: "a", "ca.crt": "CA", namespace: "ptah-system" });
     const connection = inCluster({ KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443" }, at);
     expect([connection.server, connection.namespace]).toEqual(["https://[fd00::1]:443", "ptah-system"]);
+    expect(connection.unpacked).toBe(true);
     writeFileSync(join(at, "token"), "b");
     expect(await connection.credentials()).toEqual({
       headers: { authorization: "Bearer b" },

@@ -22,6 +22,8 @@ export interface Connection {
   /** The namespace that the context (or the Pod) names; `default` where it names none. */
   readonly namespace: string;
   readonly proxyUrl?: string;
+  /** The API server is near: packing large answers would cost both sides more than it saves. */
+  readonly unpacked?: boolean;
   /** Reads the credentials from where they live; called again as they rotate. */
   credentials(): Promise<Credentials>;
 }
@@ -141,6 +143,7 @@ export function inCluster(env: Readonly<Record<string, string | undefined>>, ser
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     namespace: exists(namespaceFile) ? readBounded(namespaceFile).trim() : "default",
+    unpacked: true,
     credentials: async () => ({
       headers: { authorization: `Bearer ${readBounded(join(serviceAccountDir, "token")).trim()}` },
       tls: { ca: readBounded(join(serviceAccountDir, "ca.crt")), verify: true },

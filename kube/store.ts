@@ -9,6 +9,8 @@ import { follow } from "./watch.ts";
 export interface Change<K> {
   readonly before: K | undefined;
   readonly after: K | undefined;
+  /** Who brought it, as `learn` and `forget` were told; absent where a watch did. */
+  readonly by?: string | undefined;
 }
 
 export interface StoreOptions<T extends Stored, K> {
@@ -85,13 +87,13 @@ export class Store<T extends Stored, K> {
   }
 
   /** Takes an object that an uncached read or a write of ours was answered with, unless something newer is held. */
-  learn(object: T): void {
-    this.#put(object);
+  learn(object: T, by?: string): void {
+    this.#put(object, by);
   }
 
   /** Drops an object that an uncached read did not find. */
-  forget(at: { readonly namespace?: string; readonly name: string }): void {
-    this.#drop(keyOf(at), undefined);
+  forget(at: { readonly namespace?: string; readonly name: string }, by?: string): void {
+    this.#drop(keyOf(at), undefined, by);
   }
 
   #onList(items: readonly T[]): void {
@@ -103,7 +105,7 @@ export class Store<T extends Stored, K> {
     this.#synced?.();
   }
 
-  #put(object: T): void {
+  #put(object: T, by?: string): void {
     const key = keyOf(object.metadata);
     const text = object.metadata.resourceVersion;
     const version = versionOf(text);
@@ -112,10 +114,10 @@ export class Store<T extends Stored, K> {
     const kept = this.#options.keep(object);
     this.#items.set(key, { kept, version, text });
     this.#gone.delete(key);
-    this.#options.onChange?.({ before: before?.kept, after: kept });
+    this.#options.onChange?.({ before: before?.kept, after: kept, by });
   }
 
-  #drop(key: string, version: bigint | undefined): void {
+  #drop(key: string, version: bigint | undefined, by?: string): void {
     if (version !== undefined) {
       this.#gone.set(key, version);
       for (const oldest of this.#gone.keys()) {
@@ -126,7 +128,7 @@ export class Store<T extends Stored, K> {
     const before = this.#items.get(key);
     if (before === undefined) return;
     this.#items.delete(key);
-    this.#options.onChange?.({ before: before.kept, after: undefined });
+    this.#options.onChange?.({ before: before.kept, after: undefined, by });
   }
 }
 

@@ -57,6 +57,7 @@ export function transportTo(connection: Connection, fetch: RawFetch, userAgent: 
       ...known.headers,
       accept: call.accept ?? "application/json",
       "user-agent": userAgent,
+      ...(connection.unpacked === true ? { "accept-encoding": "identity" } : {}),
     };
     if (call.body !== undefined) headers["content-type"] = call.contentType ?? "application/json";
     return await fetch(connection.server + call.path, {

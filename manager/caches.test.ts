@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { coordinationDigest } from "../crds/fingerprints.ts";
 import { label, MANAGED_BY } from "../crds/names.ts";
-import type { Pod, RawCustom } from "../kube/index.ts";
+import type { Job, Pod, RawCustom } from "../kube/index.ts";
 import { Caches } from "./caches.ts";
 import { STATE_VERSION } from "./contract.ts";
 import { claimantFacts } from "./entries.ts";
@@ -91,6 +91,54 @@ describe("what the caches tell of both families", () => {
     caches.pods.learn(pod("q", { [label.schema]: "a" }));
     caches.pods.learn(pod("r", {}));
     expect(taken()).toEqual([MIGRATION, SCHEMA]);
+  });
+
+  test("a version of a Pod or a Job that says nothing new wakes nobody, and every fact that changes wakes", () => {
+    const { caches, learn, taken } = made();
+    learn(schema());
+    taken();
+    const metadata = { name: "o", namespace: "shop", uid: "o", generation: 1 };
+    const labels = { [label.managedBy]: MANAGED_BY, [label.schema]: "a" };
+    const owner = {
+      apiVersion: "operator.ptah.run/v1alpha1",
+      kind: "PtahSchema",
+      name: "a",
+      uid: "us",
+      controller: true,
+    };
+    const pod = (resourceVersion: string, status: object): Pod =>
+      ({ metadata: { ...metadata, labels, resourceVersion }, spec: { containers: [] }, status }) as unknown as Pod;
+    const job = (resourceVersion: string, status: object): Job =>
+      ({
+        metadata: { ...metadata, ownerReferences: [owner], resourceVersion },
+        spec: { template: { spec: { containers: [] } } },
+        status,
+      }) as unknown as Job;
+    caches.pods.learn(pod("10", { phase: "Pending" }));
+    caches.jobs.learn(job("11", {}));
+    expect(taken()).toEqual([SCHEMA, SCHEMA]);
+    caches.pods.learn(pod("12", { phase: "Running" }));
+    caches.jobs.learn(job("13", { active: 1, ready: 1 }));
+    expect(taken()).toEqual([]);
+    caches.pods.learn(pod("14", { phase: "Succeeded" }));
+    caches.jobs.learn(job("15", { conditions: [{ type: "Complete", status: "True" }] }));
+    expect(taken()).toEqual([SCHEMA, SCHEMA]);
+    caches.pods.forget({ namespace: "shop", name: "o" });
+    caches.jobs.forget({ namespace: "shop", name: "o" });
+    expect(taken()).toEqual([SCHEMA, SCHEMA]);
+  });
+
+  test("what a pass brought itself wakes the others it concerns, not its own resource", () => {
+    const { of, taken } = made();
+    const learn = (one: RawCustom) => of(one.kind ?? "").resources.learn(one, SCHEMA);
+    learn(schema());
+    expect(taken()).toEqual([]);
+    learn(migration());
+    expect(taken()).toEqual([MIGRATION]);
+    learn(
+      object("PtahSchema", "a", "us", { target: TARGET, suspend: true, desired: { configMap: { name: "files" } } }),
+    );
+    expect(taken()).toEqual([MIGRATION]);
   });
 
   test("an acknowledgment is a word about the resource it names, and wakes it", () => {

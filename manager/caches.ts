@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { label, MANAGED_BY } from "../crds/names.ts";
 import {
+  type Change,
   type Job,
   type KubeClient,
   type KubeError,
@@ -11,7 +13,7 @@ import {
   type Ports,
   Store,
 } from "../kube/index.ts";
-import type { ResourceFacts } from "../lifecycle/view.ts";
+import type { JobFacts, PodFacts, ResourceFacts } from "../lifecycle/view.ts";
 import {
   type ConfigMapEntry,
   claimChanged,
@@ -63,9 +65,9 @@ export class Caches {
     const listener: Listener = {
       namespace: options.namespace,
       stateVersion: options.stateVersion,
-      onResource: (kind, before, after) => this.#onResource(kind, before, after),
-      wakeUID: (uid) => this.#wakeUID(uid),
-      wake: (key) => options.wake(key),
+      onResource: (kind, change) => this.#onResource(kind, change),
+      wakeUID: (uid, by) => this.#wakeUID(uid, by),
+      wake: (key, by) => this.#wake(key, by),
       onError: (kind, error, waitMs) => options.onError(kind, error, waitMs),
       onUnreadable: (kind, key, message) => options.onUnreadable(kind, key, message),
     };
@@ -76,7 +78,7 @@ export class Caches {
       { ...selection, labelSelector: OPERATIONS },
       {
         keep: jobEntry,
-        onChange: ({ before, after }) => this.#wakeUID((after ?? before)?.ownerUID),
+        onChange: (change) => this.#onJob(change),
         onError: onError("Job"),
       },
     );
@@ -85,13 +87,13 @@ export class Caches {
       { ...selection, labelSelector: OPERATIONS },
       {
         keep: podEntry,
-        onChange: ({ before, after }) => this.#onPod(after ?? before),
+        onChange: (change) => this.#onPod(change),
         onError: onError("Pod"),
       },
     );
     this.configMaps = new Store(metadataOf(kinds.ConfigMap), selection, {
       keep: configMapEntry,
-      onChange: ({ before, after }) => this.#onConfigMap(after ?? before),
+      onChange: (change) => this.#onConfigMap(change),
       onError: onError("ConfigMap"),
     });
   }
@@ -144,16 +146,15 @@ export class Caches {
     }
   }
 
-  #onResource(kind: string, before: ResourceEntry | undefined, after: ResourceEntry | undefined): void {
-    const { wake } = this.#options;
+  #onResource(kind: string, { before, after, by }: Change<ResourceEntry>): void {
     if (before !== undefined) this.#unindex(before);
     if (after !== undefined) this.#index(after);
     if (after?.state === "unreadable") this.#options.onUnreadable(kind, after.key, after.message);
     const key = (after ?? before)?.key;
-    if (key !== undefined) wake(key);
+    if (key !== undefined) this.#wake(key, by);
     if (claimChanged(before, after)) {
       for (const realm of new Set([realmOf(before), realmOf(after)])) {
-        for (const other of this.#byRealm.get(realm) ?? []) if (other !== key) wake(other);
+        for (const other of this.#byRealm.get(realm) ?? []) if (other !== key) this.#wake(other, by);
       }
     }
   }
@@ -172,20 +173,40 @@ export class Caches {
     removeFrom(this.#byRealm, realmOf(entry), entry.key);
   }
 
-  #wakeUID(uid: string | undefined): void {
+  /** A pass goes on from what it brought itself; only others are woken by that. */
+  #wake(key: string, by: string | undefined): void {
+    if (key !== by) this.#options.wake(key);
+  }
+
+  #wakeUID(uid: string | undefined, by: string | undefined): void {
     const key = uid === undefined ? undefined : this.#byUID.get(uid);
-    if (key !== undefined) this.#options.wake(key);
+    if (key !== undefined) this.#wake(key, by);
   }
 
-  #onPod(pod: PodEntry | undefined): void {
-    if (pod !== undefined && pod.resourceKey !== "") this.#options.wake(pod.resourceKey);
+  /** The Job controller and the kubelet write many versions of a Job and a Pod that say nothing new to a decision. */
+  #onJob({ before, after, by }: Change<JobEntry>): void {
+    if (!sameButVersion(before?.facts, after?.facts)) this.#wakeUID((after ?? before)?.ownerUID, by);
   }
 
-  #onConfigMap(entry: ConfigMapEntry | undefined): void {
+  #onPod({ before, after, by }: Change<PodEntry>): void {
+    const pod = after ?? before;
+    if (pod === undefined || pod.resourceKey === "") return;
+    if (before?.resourceKey !== pod.resourceKey || !sameButVersion(before.facts, after?.facts))
+      this.#wake(pod.resourceKey, by);
+  }
+
+  #onConfigMap({ before, after, by }: Change<ConfigMapEntry>): void {
+    const entry = after ?? before;
     if (entry === undefined) return;
-    for (const key of this.#bySource.get(keyOf(entry)) ?? []) this.#options.wake(key);
-    if (entry.snapshotOf !== "") this.#wakeUID(entry.snapshotOf);
+    for (const key of this.#bySource.get(keyOf(entry)) ?? []) this.#wake(key, by);
+    if (entry.snapshotOf !== "") this.#wakeUID(entry.snapshotOf, by);
   }
+}
+
+/** Whether a newer version of an object says nothing that a decision could see. */
+function sameButVersion(before: JobFacts | PodFacts | undefined, after: JobFacts | PodFacts | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  return isDeepStrictEqual({ ...before, resourceVersion: "" }, { ...after, resourceVersion: "" });
 }
 
 function addTo(index: Map<string, Set<string>>, name: string, key: string): void {

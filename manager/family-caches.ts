@@ -1,4 +1,4 @@
-import { type KubeError, keyOf, type RawCustom, Store, type Stored } from "../kube/index.ts";
+import { type Change, type KubeError, keyOf, type RawCustom, Store, type Stored } from "../kube/index.ts";
 import type { AcknowledgmentFacts, ApprovalFacts, OwnedPlanFacts, ResourceFacts } from "../lifecycle/view.ts";
 import { newerStateVersions } from "./contract.ts";
 import { type PlanEntry, planEntry, type ResourceEntry, resourceEntry, type WordEntry } from "./entries.ts";
@@ -9,9 +9,10 @@ import { acknowledgmentFacts, approvalFacts } from "./view/objects.ts";
 export interface Listener {
   readonly namespace: string | undefined;
   readonly stateVersion: number;
-  onResource(kind: string, before: ResourceEntry | undefined, after: ResourceEntry | undefined): void;
-  wakeUID(uid: string | undefined): void;
-  wake(key: string): void;
+  onResource(kind: string, change: Change<ResourceEntry>): void;
+  /** `by`: the resource whose own pass brought the news; it goes on from it and is not woken. */
+  wakeUID(uid: string | undefined, by: string | undefined): void;
+  wake(key: string, by: string | undefined): void;
   onError(kind: string, error: KubeError, waitMs: number): void;
   onUnreadable(kind: string, key: string, message: string): void;
 }
@@ -34,7 +35,7 @@ export class FamilyCaches {
     const { resource, plan, approval, acknowledgment } = family;
     this.resources = new Store(resource.raw, this.#selection, {
       keep: (object) => resourceEntry(family, object, listener.stateVersion),
-      onChange: ({ before, after }) => listener.onResource(resource.raw.kind, before, after),
+      onChange: (change) => listener.onResource(resource.raw.kind, change),
       onError: this.#onError(resource.raw.kind),
     });
     this.plans = new Store(plan.raw, this.#selection, {
@@ -42,7 +43,7 @@ export class FamilyCaches {
         const read = this.#read(plan, object);
         return read === undefined ? undefined : planEntry(family, read, newerStateVersions(object));
       },
-      onChange: ({ before, after }) => listener.wakeUID((after ?? before)?.ownerUID),
+      onChange: ({ before, after, by }) => listener.wakeUID((after ?? before)?.ownerUID, by),
       onError: this.#onError(plan.raw.kind),
     });
     this.approvals = this.#words(approval, approvalFacts);
@@ -94,11 +95,11 @@ export class FamilyCaches {
         const read = this.#read(kind, object);
         return read === undefined ? undefined : { namespace: object.metadata.namespace ?? "", facts: factsOf(read) };
       },
-      onChange: ({ before, after }) => {
+      onChange: ({ before, after, by }) => {
         const word = after ?? before;
         if (word === undefined) return;
         const { namespace, facts } = word;
-        this.#listener.wake(resourceKey(this.family.lifecycle.kind, { namespace, name: facts.resourceName }));
+        this.#listener.wake(resourceKey(this.family.lifecycle.kind, { namespace, name: facts.resourceName }), by);
       },
       onError: this.#onError(kind.raw.kind),
     });

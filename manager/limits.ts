@@ -38,12 +38,15 @@ export const limits = {
   /** Source facts remembered by the version of their ConfigMap, and snapshot facts by UID. */
   sourcesRememberedMax: 4_096,
   snapshotsRememberedMax: 8_192,
+  /** Digests of Job templates remembered by UID and generation. */
+  templatesRememberedMax: 4_096,
   /** A source policy document. */
   policyBytesMax: 64 * 1024,
   /** Pods of one namespace that are listed to find those of an attempt. */
   podsListedMax: 50_000,
-  /** FailedCreate is looked for only when a Job has gone this long without a Pod. */
+  /** FailedCreate is looked for only when a Job has gone this long without a Pod, and then this often until there is one. */
   podAwaitedMs: 3_000,
+  podAskedMs: 2_000,
   /** Leader election: the field's own defaults. */
   leaderLeaseSeconds: 15,
   leaderRenewMs: 10_000,

@@ -90,6 +90,12 @@ describe("one pass", () => {
     expect(said).toEqual(["retry"]);
   });
 
+  test("a look that would tell more later is made again then, if nothing wakes the pass before", async () => {
+    const { deps } = play([{ kind: "wait", rule: "6/running", until: "the end", untilMs: 900 }]);
+    const begin = async () => ({ ...reading, askAgainMs: 500 });
+    expect(await pass({ ...deps, reader: { ...deps.reader, begin } }, KEY)).toEqual({ kind: "at", wallMs: 500 });
+  });
+
   test("a wait that asks for a result has it read beside the pass", async () => {
     const read = { podName: "p", podUID: "u", operation: "Apply", operationID: "o", boundMs: 1, notBeforeMs: 0 };
     const { deps, requested } = play([{ kind: "wait", rule: "4", until: "the result", untilMs: 7, read }]);

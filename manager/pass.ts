@@ -94,5 +94,6 @@ function ended(deps: PassDeps, key: string, reading: Reading, move: Wait | Rest)
     const sequence = status.activeOperation?.expectedSequence?.map(({ version }) => version) ?? [];
     deps.results.request(key, { ...move.read, namespace, wire: ofKey(key).family.wire[move.read.operation], sequence });
   }
-  return move.untilMs === undefined ? { kind: "idle" } : { kind: "at", wallMs: move.untilMs };
+  const atMs = Math.min(move.untilMs ?? Number.POSITIVE_INFINITY, reading.askAgainMs ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(atMs) ? { kind: "at", wallMs: atMs } : { kind: "idle" };
 }

@@ -145,6 +145,23 @@ export function compareCatalogs(before: Catalog, after: Catalog): readonly Diffe
   });
 }
 
+/** Properties that hold SQL text printed by the server. */
+export const PRINTED: ReadonlySet<string> = new Set([
+  "definition",
+  "query",
+  "default",
+  "using",
+  "check",
+  "partition key",
+  "partition bound",
+  "tables",
+]);
+
+/** Both sides have it and only its printed text differs: it may be the same thing in another spelling. */
+export function mayBeRespelled({ before, after, properties }: Difference): boolean {
+  return before !== undefined && after !== undefined && properties.every((p) => PRINTED.has(p));
+}
+
 /** A difference as a person reads it: `column public.t.a (storage)`. */
 export function describeDifference({ address, before, after, properties }: Difference): string {
   const kind = address.kind.replace(/^unmodeled /, "").replaceAll("_", " ");

@@ -46,15 +46,22 @@ export async function buildStructure(
   build: BuildOptions = {},
 ): Promise<Structure> {
   await database.query("RESET ROLE");
-  if (build.fill !== undefined) await build.fill(database);
-  else {
-    const { allFacts } = await base.empty(database);
-    await run(database, buildSteps(allFacts, wanted.allFacts, base.server, build.asPrinted === true));
-  }
-  const built = await readView(database, NO_EXCLUSION);
+  const built = await filled(database, wanted, base, build);
   const { steps, rest } = supplement(compareCatalogs(built.allCatalog, wanted.allCatalog));
   await run(database, steps);
   return { built: steps.length === 0 ? built : await readView(database, NO_EXCLUSION), unseen: rest };
+}
+
+/** An empty database filled with the structure, read back; where nothing had to be done, the empty one is what it is. */
+async function filled(database: Session, wanted: View, base: Base, build: BuildOptions): Promise<View> {
+  if (build.fill !== undefined) {
+    await build.fill(database);
+    return readView(database, NO_EXCLUSION);
+  }
+  const empty = await base.empty(database);
+  const steps = buildSteps(empty.allFacts, wanted.allFacts, base.server, build.asPrinted === true);
+  await run(database, steps);
+  return steps.length === 0 ? empty : readView(database, NO_EXCLUSION);
 }
 
 async function run(database: Session, steps: readonly Executable[]): Promise<void> {

@@ -2,7 +2,6 @@ import { loadParser, type Parser } from "../../sql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { admit } from "./admit.ts";
-import { type Base, emptyReadOnce } from "./clone.ts";
 import type { Exclusion } from "./exclude.ts";
 import { loadDesired } from "./load.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
@@ -11,7 +10,6 @@ import { connect, type Session } from "./session.ts";
 import { readSource } from "./source.ts";
 import { markBefore, refuseSystemObjects } from "./system-objects.ts";
 import type { Target } from "./url.ts";
-import { readView, type View } from "./view.ts";
 
 export interface CompareInput {
   readonly target: Target;
@@ -23,14 +21,19 @@ export interface CompareInput {
   readonly stop: Stop;
 }
 
+/** The two sides of a comparison, as one reader sees them. */
+export interface Sides<T> {
+  readonly target: T;
+  readonly desired: T;
+}
+
 /** Both sides of a comparison, each elaborated by a server of the same major. */
 export interface Comparison {
   readonly parser: Parser;
   readonly server: ServerFacts;
   readonly scratch: Scratch;
-  readonly empty: Base["empty"];
-  readonly target: View;
-  readonly desired: View;
+  /** Reads both sides now. What a reader costs is a server's processor time, so each command reads what it needs. */
+  read<T>(reader: (session: Session, exclusion: Exclusion) => Promise<T>): Promise<Sides<T>>;
 }
 
 /** Opens a session to the target and reads the server behind it. @throws Refused `server_version_changed` */
@@ -61,7 +64,7 @@ export async function openTarget(
 }
 
 /**
- * Reads the desired schema (elaborated on the scratch server) and the target, and hands both to `use`. Everything made on the
+ * Elaborates the desired schema on the scratch server and hands it to `use` beside the target. Everything made on the
  * scratch server is dropped afterwards; on the target nothing is ever created.
  */
 export async function withComparison<T>(input: CompareInput, use: (comparison: Comparison) => Promise<T>): Promise<T> {
@@ -83,10 +86,13 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
       input.stop.check();
       await database.query("RESET ROLE");
       await refuseSystemObjects(database, mark);
-      const desired = await readView(database, input.exclusion);
-      const target = await readView(session, input.exclusion);
-      input.stop.check();
-      return await use({ parser, server, scratch, empty: emptyReadOnce(), target, desired });
+      const read: Comparison["read"] = async (reader) => {
+        const desired = await reader(database, input.exclusion);
+        const target = await reader(session, input.exclusion);
+        input.stop.check();
+        return { target, desired };
+      };
+      return await use({ parser, server, scratch, read });
     } finally {
       await scratch.dispose();
     }

@@ -1,6 +1,16 @@
-import { columnOrderFindings, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
-import { type CompareInput, withComparison } from "./compare.ts";
-import { spellingOf } from "./spelling.ts";
+import {
+  type Catalog,
+  columnOrderFindings,
+  compareCatalogs,
+  type Difference,
+  describeDifference,
+  mayBeRespelled,
+  readCatalog,
+  withoutExcludedEntries,
+} from "./catalog.ts";
+import { type CompareInput, type Comparison, withComparison } from "./compare.ts";
+import type { Exclusion } from "./exclude.ts";
+import type { Session } from "./session.ts";
 
 export type DriftSeverity = "safe" | "info" | "warning" | "error" | "destructive";
 
@@ -26,11 +36,10 @@ const ORDER: readonly DriftSeverity[] = ["safe", "info", "warning", "error", "de
 /** Compares the target with the desired schema; changes and plans nothing. */
 export function driftOf(input: CompareInput): Promise<DriftResult> {
   return withComparison(input, async (comparison) => {
-    const { target, desired: declared, server, scratch } = comparison;
-    const { exclusion } = input;
-    const { wanted } = await spellingOf({ scratch, base: comparison, target, declared, exclusion });
+    const { server } = comparison;
+    const { target, wanted } = await catalogs(comparison, input.exclusion);
     const byCategory = new Map<string, { names: string[]; severity: DriftSeverity }>();
-    for (const difference of compareCatalogs(target.catalog, wanted.catalog)) {
+    for (const difference of compareCatalogs(target, wanted)) {
       const { category, severity } = categoryOf(difference);
       const known = byCategory.get(category);
       byCategory.set(category, {
@@ -53,12 +62,37 @@ export function driftOf(input: CompareInput): Promise<DriftResult> {
       diff: Object.fromEntries(
         [...byCategory].map(([c, { names }]) => [c, names] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
       ),
-      columnOrder: columnOrderFindings(target.catalog, declared.catalog),
+      columnOrder: columnOrderFindings(target, wanted),
       serverVersionNum: server.versionNum,
       serverVersion: server.version,
     };
   });
 }
+
+interface Catalogs {
+  readonly target: Catalog;
+  /** The declared schema's, in the target's spelling wherever the two mean the same. */
+  readonly wanted: Catalog;
+}
+
+/** Our own reader is enough to see a difference; the differ's is asked only where one may be no more than another spelling. */
+async function catalogs(comparison: Comparison, exclusion: Exclusion): Promise<Catalogs> {
+  const { target, desired } = await comparison.read(readNarrowCatalog);
+  if (!compareCatalogs(target, desired).some(mayBeRespelled)) return { target, wanted: desired };
+  const [{ spellingOf }, { emptyReadOnce }, { readView }] = await Promise.all([
+    import("./spelling.ts"),
+    import("./clone.ts"),
+    import("./view.ts"),
+  ]);
+  const { server, scratch } = comparison;
+  const views = await comparison.read(readView);
+  const base = { server, empty: emptyReadOnce() };
+  const { wanted } = await spellingOf({ scratch, base, target: views.target, declared: views.desired, exclusion });
+  return { target: views.target.catalog, wanted: wanted.catalog };
+}
+
+const readNarrowCatalog = async (session: Session, exclusion: Exclusion): Promise<Catalog> =>
+  withoutExcludedEntries(await readCatalog(session), exclusion);
 
 const stronger = (a: DriftSeverity, b: DriftSeverity): DriftSeverity => (ORDER.indexOf(a) >= ORDER.indexOf(b) ? a : b);
 

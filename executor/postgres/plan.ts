@@ -5,7 +5,8 @@ import { encodePlan, type PlanDocument } from "../../sql/index.ts";
 import { Failure, Refused } from "../contract.ts";
 import { columnOrderFindings, compareCatalogs, viewCanBeReplaced } from "./catalog.ts";
 import { classifySteps } from "./classes.ts";
-import { type CompareInput, type Comparison, withComparison } from "./compare.ts";
+import { type Base, emptyReadOnce } from "./clone.ts";
+import { type CompareInput, type Comparison, type Sides, withComparison } from "./compare.ts";
 import { planSteps, type Step } from "./differ.ts";
 import { fillByDump } from "./dump.ts";
 import type { TransactionMode } from "./execute.ts";
@@ -13,7 +14,7 @@ import { holdFence } from "./protect.ts";
 import { provenSteps } from "./prove.ts";
 import type { ServerFacts } from "./server.ts";
 import { type Spelling, spellingOf } from "./spelling.ts";
-import { differOptions, fingerprint, type View } from "./view.ts";
+import { differOptions, fingerprint, readView, type View } from "./view.ts";
 
 export interface PlanInput extends CompareInput {
   readonly protectedTables: readonly string[];
@@ -39,21 +40,21 @@ export interface PlanResult {
  */
 export function planSchema(input: PlanInput): Promise<PlanResult> {
   return withComparison(input, async (comparison) => {
-    const { target, server, parser } = comparison;
-    const declared = comparison.desired;
+    const { server, parser, scratch } = comparison;
+    const { target, desired: declared } = await comparison.read(readView);
+    const base: Base = { server, empty: emptyReadOnce() };
     const found = {
       columnOrder: columnOrderFindings(target.catalog, declared.catalog),
       serverVersionNum: server.versionNum,
     };
     if (isSame(target, declared, server)) return { outcome: "no-changes", ...found };
-    const { scratch } = comparison;
-    const spelling = await spellingOf({ scratch, base: comparison, target, declared, exclusion: input.exclusion });
+    const spelling = await spellingOf({ scratch, base, target, declared, exclusion: input.exclusion });
     const { wanted } = spelling;
     if (isSame(target, wanted, server)) return { outcome: "no-changes", ...found };
-    const steps = await prove(comparison, spelling, input);
+    const steps = await prove(comparison, base, target, spelling, input);
     holdFence(parser, steps, input.protectedTables);
     refuseBoundaries(steps, input.mode);
-    const document = documentOf(comparison, wanted, steps, input);
+    const document = documentOf(comparison, { target, desired: wanted }, steps, input);
     const encoded = encodePlan(document);
     if ("error" in encoded) {
       throw new Refused(encoded.error.code, `${encoded.error.message}; split the schema over several resources`);
@@ -88,9 +89,14 @@ function isSame(target: View, wanted: View, server: ServerFacts): boolean {
 const PROOF_FAILURES: ReadonlySet<string> = new Set(["plan_fails_on_clone", "not_managed", "plan_not_stable"]);
 
 /** Proves the gentler plan where there is one; what cannot be proven gives way to the plain plan. */
-async function prove(comparison: Comparison, spelling: Spelling, input: PlanInput): Promise<readonly Step[]> {
+async function prove(
+  { server, scratch, parser }: Comparison,
+  base: Base,
+  target: View,
+  spelling: Spelling,
+  input: PlanInput,
+): Promise<readonly Step[]> {
   const { wanted } = spelling;
-  const { target, server, scratch, parser } = comparison;
   const { dumpBinary, exclusion } = input;
   const { steps, gentler } = planSteps({
     from: target.facts,
@@ -106,7 +112,7 @@ async function prove(comparison: Comparison, spelling: Spelling, input: PlanInpu
       clone,
       target,
       spelling,
-      base: comparison,
+      base,
       steps: some,
       exclusion,
       ...(fill === undefined ? {} : { fill }),
@@ -133,8 +139,8 @@ function refuseBoundaries(steps: readonly Step[], mode: TransactionMode): void {
 }
 
 function documentOf(
-  { parser, target, server }: Comparison,
-  desired: View,
+  { parser, server }: Comparison,
+  { target, desired }: Sides<View>,
   steps: readonly Step[],
   input: PlanInput,
 ): PlanDocument {

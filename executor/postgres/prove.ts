@@ -1,14 +1,14 @@
 import { plan } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
-import { type Catalog, compareCatalogs, type Difference, describeDifference } from "./catalog.ts";
+import { type Catalog, compareCatalogs, type Difference, describeDifference, mayBeRespelled } from "./catalog.ts";
 import { type Base, buildStructure } from "./clone.ts";
 import type { Step } from "./differ.ts";
 import type { Exclusion } from "./exclude.ts";
 import { type Executable, execute } from "./execute.ts";
 import { quoteIdent } from "./quote.ts";
 import type { Session } from "./session.ts";
-import { mayBeRespelled, type Spelling } from "./spelling.ts";
+import type { Spelling } from "./spelling.ts";
 import { supplement } from "./supplement.ts";
 import { differOptions, readView, type View } from "./view.ts";
 

@@ -1,27 +1,10 @@
 import { buildFactBase, type Fact, type StableId } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
-import { compareCatalogs, type Difference, type Entry, propertiesThatDiffer } from "./catalog.ts";
+import { compareCatalogs, type Entry, mayBeRespelled, PRINTED, propertiesThatDiffer } from "./catalog.ts";
 import { type Base, buildStructure } from "./clone.ts";
 import type { Exclusion } from "./exclude.ts";
 import type { Scratch } from "./scratch.ts";
 import { narrowed, type View } from "./view.ts";
-
-/** Properties that hold SQL text printed by the server. */
-const PRINTED: ReadonlySet<string> = new Set([
-  "definition",
-  "query",
-  "default",
-  "using",
-  "check",
-  "partition key",
-  "partition bound",
-  "tables",
-]);
-
-/** Both sides have it and only its printed text differs: it may be the same thing in another spelling. */
-export function mayBeRespelled({ before, after, properties }: Difference): boolean {
-  return before !== undefined && after !== undefined && properties.every((p) => PRINTED.has(p));
-}
 
 /**
  * PostgreSQL prints some expressions (`IN` over varchar, for one) in a form that it reads back as another, which it then prints

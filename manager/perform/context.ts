@@ -19,6 +19,8 @@ export interface PerformDeps {
 export interface Performing extends PerformDeps {
   readonly reading: Reading;
   readonly resource: ResourceFacts;
+  /** The resource's key; what its pass brings into the caches is told under it. */
+  readonly key: string;
 }
 
 /**

@@ -46,7 +46,8 @@ export async function performCreateSnapshot(p: Performing, move: CreateSnapshot)
   if (!same || p.reading.files === undefined) return "again";
   const body = snapshotObject(p.resource, p.reading.files);
   return createdOnce(p, async () => {
-    p.caches.configMaps.learn(await p.client.create(kinds.ConfigMap, p.resource.namespace, body, options));
+    const stored = await p.client.create(kinds.ConfigMap, p.resource.namespace, body, options);
+    p.caches.configMaps.learn(stored, p.key);
   });
 }
 
@@ -77,7 +78,8 @@ export function performCreatePlan(p: Performing, move: CreatePlan): Promise<Perf
     spec: move.spec,
   };
   return createdOnce(p, async () => {
-    p.caches.of(p.resource).plans.learn(await p.client.create(planKind, namespace, body, options));
+    const stored = await p.client.create(planKind, namespace, body, options);
+    p.caches.of(p.resource).plans.learn(stored, p.key);
   });
 }
 
@@ -120,9 +122,8 @@ export function performMarkPlanReady(p: Performing, move: MarkPlanReady): Promis
         },
       ],
     });
-    p.caches
-      .of(p.resource)
-      .plans.learn(await p.client.replace(planKind, at, body, { ...options, subresource: "status" }));
+    const stored = await p.client.replace(planKind, at, body, { ...options, subresource: "status" });
+    p.caches.of(p.resource).plans.learn(stored, p.key);
   });
 }
 
@@ -146,7 +147,7 @@ export function performCreateProjection(p: Performing, move: CreateProjection): 
       immutable: true,
       binaryData: { chunk: chunk.spec.data },
     };
-    p.caches.configMaps.learn(await p.client.create(kinds.ConfigMap, namespace, body, options));
+    p.caches.configMaps.learn(await p.client.create(kinds.ConfigMap, namespace, body, options), p.key);
   });
 }
 
@@ -156,9 +157,8 @@ export function performApproval(p: Performing, move: MarkApproval | ConsumeAppro
   const approvalKind = familyOf(p.resource).approval.raw;
   return conditionally(p, async () => {
     const body = statusBody(approvalKind, at, move, move.status);
-    p.caches
-      .of(p.resource)
-      .approvals.learn(await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" }));
+    const stored = await p.client.replace(approvalKind, at, body, { ...options, subresource: "status" });
+    p.caches.of(p.resource).approvals.learn(stored, p.key);
   });
 }
 
@@ -171,7 +171,7 @@ export function performAcknowledgment(p: Performing, move: MarkAcknowledgment): 
   return conditionally(p, async () => {
     const body = statusBody(kind, at, move, move.status);
     const stored = await p.client.replace(kind, at, body, { ...options, subresource: "status" });
-    p.caches.of(p.resource).acknowledgments?.learn(stored);
+    p.caches.of(p.resource).acknowledgments?.learn(stored, p.key);
   });
 }
 
@@ -186,7 +186,7 @@ export async function performOpenGate(p: Performing, move: OpenGate): Promise<Pe
   } as const;
   return conditionally(p, async () => {
     const at = { namespace: p.resource.namespace, name: move.podName };
-    p.caches.pods.learn(await p.client.patch(kinds.Pod, at, patch, options));
+    p.caches.pods.learn(await p.client.patch(kinds.Pod, at, patch, options), p.key);
   });
 }
 
@@ -196,10 +196,11 @@ export function performScheduleTtl(p: Performing, move: ScheduleTtl): Promise<Pe
   const body = { spec: { ttlSecondsAfterFinished: move.ttlSeconds } };
   return conditionally(p, async () => {
     try {
-      p.caches.jobs.learn(await p.client.patch(kinds.Job, at, { type: "merge", body, uid: move.jobUID }, options));
+      const stored = await p.client.patch(kinds.Job, at, { type: "merge", body, uid: move.jobUID }, options);
+      p.caches.jobs.learn(stored, p.key);
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
-      p.caches.jobs.forget(at);
+      p.caches.jobs.forget(at, p.key);
     }
   });
 }
@@ -210,8 +211,8 @@ export function performDelete(p: Performing, move: DeleteObject): Promise<Perfor
   const kind = move.kind === "deletePlan" ? planKindOf(p) : kinds.ConfigMap;
   return conditionally(p, async () => {
     await p.client.delete(kind, at, { uid: move.uid, resourceVersion: move.resourceVersion });
-    if (move.kind === "deletePlan") p.caches.of(p.resource).plans.forget(at);
-    else p.caches.configMaps.forget(at);
+    if (move.kind === "deletePlan") p.caches.of(p.resource).plans.forget(at, p.key);
+    else p.caches.configMaps.forget(at, p.key);
   });
 }
 

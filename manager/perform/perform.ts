@@ -1,4 +1,5 @@
 import type { Move } from "../../lifecycle/move.ts";
+import { resourceKey } from "../families.ts";
 import type { Reading } from "../view/reader.ts";
 import type { PerformDeps, Performed, Performing } from "./context.ts";
 import {
@@ -25,7 +26,8 @@ export function isEffect(move: Move): move is Effect {
 
 /** Performs one effect, once. Errors: KubeError for what did nothing and may be tried again after a wait. */
 export function perform(deps: PerformDeps, reading: Reading, move: Effect): Promise<Performed> {
-  const p: Performing = { ...deps, reading, resource: reading.view.resource.value };
+  const resource = reading.view.resource.value;
+  const p: Performing = { ...deps, reading, resource, key: resourceKey(resource.kind, resource) };
   switch (move.kind) {
     case "patchStatus":
       return performPatchStatus(p, move);

@@ -2,7 +2,7 @@ import { apiVersionOf, isKubeError, kinds, type RawCustom } from "../../kube/ind
 import type { Status } from "../../lifecycle/families/types.ts";
 import type { ClaimMove, Dispatch, PatchMetadata, PatchStatus } from "../../lifecycle/move.ts";
 import { buildJob } from "../../workload/job.ts";
-import { familyOf, resourceKey } from "../families.ts";
+import { familyOf } from "../families.ts";
 import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
 import { conditionally } from "./outcome.ts";
 
@@ -25,7 +25,7 @@ async function putStatus(p: Performing, on: On, status: Status): Promise<RawCust
     subresource: "status",
     fieldManager: FIELD_MANAGER,
   });
-  p.caches.of(p.resource).resources.learn(stored);
+  p.caches.of(p.resource).resources.learn(stored, p.key);
   return stored;
 }
 
@@ -49,9 +49,9 @@ async function patchMetadata(
   const stored = await p.client.patch(resource.raw, { namespace, name }, patch, { fieldManager: FIELD_MANAGER });
   // Removing the last finalizer of a deleted resource ends it: what is answered is then the last that was stored.
   if (stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0) {
-    resources.forget({ namespace, name });
+    resources.forget({ namespace, name }, p.key);
   } else {
-    resources.learn(stored);
+    resources.learn(stored, p.key);
   }
   return stored;
 }
@@ -86,14 +86,11 @@ export async function performDispatch(p: Performing, move: Dispatch): Promise<Pe
       fieldManager: FIELD_MANAGER,
       ownConnection: true,
     });
-    p.caches.jobs.learn(job);
+    p.caches.jobs.learn(job, p.key);
   } catch (error) {
     const code = isKubeError(error) ? error.code : "Unknown";
     p.memories.createFailed(p.resource.uid, move.job.jobName, code);
-    p.log.warn(
-      { resource: resourceKey(p.resource.kind, p.resource), job: move.job.jobName, code },
-      "the create of a Job was not answered with success",
-    );
+    p.log.warn({ resource: p.key, job: move.job.jobName, code }, "the create of a Job was not answered with success");
   }
   return "done";
 }

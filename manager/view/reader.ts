@@ -2,16 +2,7 @@ import { sha256Digest } from "../../crds/canonical.ts";
 import type { SourceFile } from "../../crds/fingerprints.ts";
 import { coordinationDigest } from "../../crds/fingerprints.ts";
 import { chunkName, label, leaseName } from "../../crds/names.ts";
-import {
-  type ConfigMap,
-  isKubeError,
-  type Job,
-  type KubeClient,
-  keyOf,
-  kinds,
-  orAbsent,
-  type Pod,
-} from "../../kube/index.ts";
+import { type ConfigMap, type KubeClient, keyOf, kinds, orAbsent } from "../../kube/index.ts";
 import type { LookItem } from "../../lifecycle/move.ts";
 import type {
   AcknowledgmentFacts,
@@ -51,7 +42,7 @@ import {
 import { Remembered } from "./remembered.ts";
 import { snapshotFacts } from "./snapshot.ts";
 import { readSource } from "./source.ts";
-import { isPodOf, jobFacts, podFacts } from "./workloads.ts";
+import { WorkloadLook } from "./workload-look.ts";
 
 /** A view, and beside it what only the performer needs of the objects it was made from. */
 export interface Reading {
@@ -60,6 +51,8 @@ export interface Reading {
   readonly finalizers: readonly string[];
   /** Files of the source as `view.source` names it, where a look brought them. */
   readonly files?: readonly SourceFile[];
+  /** When the same look would tell more although nothing that is watched changes. */
+  readonly askAgainMs?: number;
 }
 
 /** The resource is gone, or cannot be read by this version: there is nothing to decide. */
@@ -120,7 +113,7 @@ export class Reader {
   /** Adds what a decision asked for, read uncached, to the same view. Errors: KubeError; nothing is decided then. */
   async look(reading: Reading, what: readonly LookItem[]): Promise<Reading | Nothing> {
     const resource = reading.view.resource.value;
-    const key = resourceKey(resource.kind, resource);
+    const key = keyOfResource(resource);
     let base = reading;
     if (what.some((item) => item.piece === "resource")) {
       const again = await this.begin(key, true);
@@ -130,14 +123,20 @@ export class Reader {
       base = { ...again, view: { ...reading.view, ...again.view } };
     }
     const current = base.view.resource.value;
-    const jobs = new JobReads(this.#deps.client, current.namespace);
+    const workloads = new WorkloadLook(this.#deps, current);
     const parts = await Promise.all(
-      what.filter((item) => item.piece !== "resource").map((item) => this.#piece(current, item, jobs)),
+      what.filter((item) => item.piece !== "resource").map((item) => this.#piece(current, item, workloads)),
     );
     const files = parts.find((part) => part.files !== undefined)?.files ?? base.files;
     const pieces: Pieces = Object.assign({}, ...parts.map((part) => part.pieces));
     const view: View = { ...base.view, ...pieces, ...this.#frame(current, key) };
-    return { ...base, view, ...(files === undefined ? {} : { files }) };
+    const { askAgainMs = base.askAgainMs } = workloads;
+    return {
+      ...base,
+      view,
+      ...(files === undefined ? {} : { files }),
+      ...(askAgainMs === undefined ? {} : { askAgainMs }),
+    };
   }
 
   /** What every view has: the moment, chance, configuration, this process's memory, and what is known of a result. */
@@ -161,14 +160,14 @@ export class Reader {
     const { family, at } = ofKey(key);
     const { resources } = caches.of(family.lifecycle);
     const object = await orAbsent(client.get(family.resource.raw, at));
-    if (object === undefined) resources.forget(at);
-    else resources.learn(object);
+    if (object === undefined) resources.forget(at, key);
+    else resources.learn(object, key);
   }
 
   async #piece(
     resource: ResourceFacts,
     item: LookItem,
-    jobs: JobReads,
+    workloads: WorkloadLook,
   ): Promise<{ readonly pieces: Pieces; readonly files?: readonly SourceFile[] }> {
     const { client, caches, admission } = this.#deps;
     const { namespace } = resource;
@@ -196,13 +195,13 @@ export class Reader {
       case "projections":
         return { pieces: { projections: fresh(await this.#projections(resource, item.planName)) } };
       case "job":
-        return { pieces: { job: fresh(await this.#job(jobs, item.name)) } };
+        return { pieces: { job: fresh(await workloads.job(item.name)) } };
       case "recordJob":
-        return { pieces: { recordJob: fresh(await this.#job(jobs, item.name)) } };
+        return { pieces: { recordJob: fresh(await workloads.job(item.name)) } };
       case "pods":
-        return { pieces: { pods: fresh(await this.#pods(resource, jobs, item.jobName, item.jobUID)) } };
+        return { pieces: { pods: fresh(await workloads.pods(item.jobName, item.jobUID)) } };
       case "recordPods":
-        return { pieces: { recordPods: fresh(await this.#pods(resource, jobs, item.jobName, item.jobUID)) } };
+        return { pieces: { recordPods: fresh(await workloads.pods(item.jobName, item.jobUID)) } };
       case "lease":
         return { pieces: { lease: fresh(await this.#lease(item.digest)) } };
       case "foreignHolder":
@@ -227,7 +226,7 @@ export class Reader {
     return list.items
       .filter((plan) => controllerOf(plan.metadata) === resource.uid)
       .flatMap((plan) => {
-        plans.learn(plan);
+        plans.learn(plan, keyOfResource(resource));
         const parsed = kind.read(plan);
         return parsed.ok ? [ownedPlanFacts(parsed.value)] : [];
       });
@@ -242,7 +241,7 @@ export class Reader {
       for (const word of page.items) {
         const parsed = kind.read(word);
         if (!parsed.ok || parsed.value.about.name !== resource.name) continue;
-        acknowledgments?.learn(word);
+        acknowledgments?.learn(word, keyOfResource(resource));
         named.push(acknowledgmentFacts(parsed.value));
       }
     }
@@ -256,7 +255,7 @@ export class Reader {
     return list.items.flatMap((approval) => {
       const parsed = kind.read(approval);
       if (!parsed.ok || parsed.value.about.name !== resource.name) return [];
-      approvals.learn(approval);
+      approvals.learn(approval, keyOfResource(resource));
       return [approvalFacts(parsed.value)];
     });
   }
@@ -291,57 +290,6 @@ export class Reader {
     return found.flat();
   }
 
-  async #job(jobs: JobReads, name: string): Promise<NamedJobFacts> {
-    const { caches, clock } = this.#deps;
-    const { namespace } = jobs;
-    const job = await jobs.get(name);
-    if (job === undefined) {
-      caches.jobs.forget({ namespace, name });
-      return { name, job: null };
-    }
-    caches.jobs.learn(job);
-    const ageMs = clock.wallMs() - Date.parse(job.metadata.creationTimestamp ?? "");
-    const podless = (job.status?.active ?? 0) + (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0) === 0;
-    const asked = podless && ageMs > limits.podAwaitedMs && (job.status?.conditions ?? []).length === 0;
-    return { name, job: jobFacts(job, asked && (await this.#podWasRefused(namespace, job))) };
-  }
-
-  /** The Job controller says only in Events that the API server refused a Pod. Without that right nobody knows. */
-  async #podWasRefused(namespace: string, job: Job): Promise<boolean> {
-    const fieldSelector = `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`;
-    try {
-      for await (const page of this.#deps.client.pages(
-        kinds.CoreEvent,
-        { namespace, fieldSelector },
-        { pageItems: 10 },
-      )) {
-        return page.items.length > 0;
-      }
-      return false;
-    } catch (error) {
-      if (isKubeError(error, "Forbidden")) return false;
-      throw error;
-    }
-  }
-
-  async #pods(
-    resource: ResourceFacts,
-    jobs: JobReads,
-    jobName: string,
-    jobUID: string | undefined,
-  ): Promise<NamedPodFacts> {
-    const { client } = this.#deps;
-    const { namespace } = resource;
-    const pods: Pod[] = [];
-    for await (const page of client.pages<Pod>(kinds.Pod, { namespace }, { itemsMax: limits.podsListedMax })) {
-      pods.push(...page.items.filter((pod) => isPodOf(pod, jobName, jobUID)));
-    }
-    // Without a Pod there is nothing to compare with the Job's template.
-    const job = pods.length === 0 ? undefined : await jobs.get(jobName);
-    const snapshot = snapshotFor(resource, jobName);
-    return { jobName, pods: pods.map((pod) => podFacts(pod, job, snapshot)) };
-  }
-
   #cachedWorkloads(resource: ResourceFacts): Pieces {
     const { activeOperation } = resource.status;
     const held = recordOf(resource);
@@ -374,7 +322,7 @@ export class Reader {
 
   /** The source's facts, remembered by the very versions of the objects they were read from. */
   async #cachedSource(resource: ResourceFacts): Promise<Pieces> {
-    const entry = this.#deps.caches.resource(resourceKey(resource.kind, resource));
+    const entry = this.#deps.caches.resource(keyOfResource(resource));
     const named = entry?.state === "read" ? entry.configMaps : [];
     if (named.length === 0) return {};
     const versions = named.map((key) => {
@@ -419,26 +367,7 @@ export class Reader {
   }
 }
 
-/** The Jobs that one look reads, each once, however many pieces of it need it. */
-class JobReads {
-  readonly namespace: string;
-  readonly #client: KubeClient;
-  readonly #reads = new Map<string, Promise<Job | undefined>>();
-
-  constructor(client: KubeClient, namespace: string) {
-    this.#client = client;
-    this.namespace = namespace;
-  }
-
-  get(name: string): Promise<Job | undefined> {
-    const held = this.#reads.get(name);
-    if (held !== undefined) return held;
-    const read = orAbsent<Job>(this.#client.get(kinds.Job, { namespace: this.namespace, name }));
-    this.#reads.set(name, read);
-    return read;
-  }
-}
-
+const keyOfResource = (resource: ResourceFacts): string => resourceKey(resource.kind, resource);
 const cached = <T>(value: T): Piece<T> => ({ how: "cached", value });
 const fresh = <T>(value: T): Piece<T> => ({ how: "fresh", value });
 
@@ -451,14 +380,6 @@ function heldRealm(resource: ResourceFacts): string | undefined {
   return (
     pendingLockRelease?.coordinationDigest ?? activeOperation?.coordinationDigest ?? recordOf(resource)?.lease?.digest
   );
-}
-
-/** What the Pods of this Job were admitted under, as the claim or the record stored it. */
-function snapshotFor(resource: ResourceFacts, jobName: string) {
-  const { activeOperation } = resource.status;
-  const record = recordOf(resource);
-  if (activeOperation?.jobName === jobName) return activeOperation.admissionSnapshot;
-  return record?.job.name === jobName ? record.admissionSnapshot : undefined;
 }
 
 function projectionFacts(object: ConfigMap): ProjectionFacts {

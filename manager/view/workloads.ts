@@ -4,6 +4,7 @@ import type { Job, Pod } from "../../kube/index.ts";
 import type { JobFacts, PodFacts } from "../../lifecycle/view.ts";
 import { isOneShot, podDifference } from "../../workload/compare.ts";
 import { templateDigest } from "../../workload/digest.ts";
+import { limits } from "../limits.ts";
 import { controllerOf, instantMs } from "./objects.ts";
 
 /** What a Job says. `podRefused` is given by who asked the API server's Events about it. */
@@ -21,7 +22,7 @@ export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
     ownerUID: controllerOf(metadata),
     operationID: metadata.annotations?.[annotation.operationId] ?? "",
     executionBindingID: metadata.annotations?.[annotation.executionBindingId] ?? "",
-    templateDigest: templateDigest(job.spec.template),
+    templateDigest: digestOf(job),
     oneShot: isOneShot(job),
     ...(terminal === undefined
       ? {}
@@ -34,8 +35,25 @@ export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
   };
 }
 
+/** Digests by Job and generation: nobody changes a template without a new generation, and every look and event asks again. */
+const digests = new Map<string, string>();
+
+function digestOf({ metadata, spec }: Job): string {
+  if (metadata.generation === undefined) return templateDigest(spec.template);
+  const key = `${metadata.uid} ${metadata.generation}`;
+  const held = digests.get(key);
+  if (held !== undefined) return held;
+  const digest = templateDigest(spec.template);
+  digests.set(key, digest);
+  for (const oldest of digests.keys()) {
+    if (digests.size <= limits.templatesRememberedMax) break;
+    digests.delete(oldest);
+  }
+  return digest;
+}
+
 /** Whether a Pod belongs to a Job: by the Job's name, and by its UID once that is known. Labels are nobody's proof. */
-export function isPodOf(pod: Pod, jobName: string, jobUID: string | undefined): boolean {
+export function isPodOf(pod: Pick<Pod, "metadata">, jobName: string, jobUID: string | undefined): boolean {
   return (pod.metadata.ownerReferences ?? []).some(
     (owner) => owner.kind === "Job" && owner.name === jobName && (jobUID === undefined || owner.uid === jobUID),
   );
