@@ -65,7 +65,8 @@ export function resourceObject(options: ResourceOptions): object {
       },
       [FAMILIES[kind].source]: { configMap: { name: configMapOf(options.name) } },
       policy: options.policy ?? {},
-      interval: options.interval ?? "10m",
+      // What a scenario has done with is not read again while the others run.
+      interval: options.interval ?? "1h",
       execution: { failureRetryInterval: "5s", activeDeadlineSeconds: 300, ...options.execution },
       suspend: options.suspend ?? false,
     },
