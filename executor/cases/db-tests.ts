@@ -1,25 +1,59 @@
 /** Runs the tests that need a database (`*.db.test.ts`), this room's and the runner's over it; they start their own servers. */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { bringServers } from "./mysql-server.ts";
+import { bringServer, say } from "./server.ts";
 
 /** A test plans several times, on a machine that may be busy with other things. */
 const TEST_TIMEOUT_MS = 120_000;
+/** Processes at once: a test is one process after the other, and most machines have two cores. */
+const SIDE_BY_SIDE = 2;
 
 const root = dirname(dirname(import.meta.dirname));
 const ROOMS = ["executor", "runner"];
 
-/** @returns the exit status of the test runner */
-export function runDatabaseTests(): number {
-  const files = ROOMS.flatMap((room) => {
+/** @returns whether every file's tests passed */
+export async function runDatabaseTests(): Promise<boolean> {
+  const waiting = ROOMS.flatMap((room) => {
     const found = readdirSync(join(root, room), { recursive: true, encoding: "utf8" });
     return found
       .filter((name) => name.endsWith(".db.test.ts"))
       .sort()
-      .map((name) => join(root, room, name));
+      .map((name) => join(room, name));
   });
-  const args = ["test", "--timeout", String(TEST_TIMEOUT_MS), ...files];
-  return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" }).status ?? 1;
+  // Two package managers at once would find each other's lock.
+  bringServer();
+  bringServers();
+  const failed: string[] = [];
+  const worker = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (!(await passes(file))) failed.push(file);
+    }
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+  if (failed.length > 0) say(`database tests failed: ${failed.join(", ")}`);
+  return failed.length === 0;
 }
 
-if (import.meta.main) process.exitCode = runDatabaseTests();
+/** Runs one file in a process of its own; what it says is printed whole when it ends. */
+function passes(file: string): Promise<boolean> {
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const args = ["test", "--timeout", String(TEST_TIMEOUT_MS), `./${file}`];
+    const child = spawn(process.execPath, args, { cwd: root });
+    let said = "";
+    const keep = (chunk: Buffer): void => {
+      said += chunk.toString("utf8");
+    };
+    child.stdout.on("data", keep);
+    child.stderr.on("data", keep);
+    child.on("close", (code) => {
+      say(`${file}: ${code === 0 ? "ok" : `failed (${code})`}, ${((performance.now() - began) / 1000).toFixed(0)} s`);
+      say(said.trim());
+      resolve(code === 0);
+    });
+  });
+}
+
+if (import.meta.main) process.exitCode = (await runDatabaseTests()) ? 0 : 1;

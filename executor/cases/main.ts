@@ -91,9 +91,9 @@ async function cases(given: readonly string[]): Promise<number> {
   if (!existsSync(executable)) throw new Error("build/ptah is missing: run `make build` first");
   if (given.length > 0) return withServers(given, () => true);
   say("database tests of apply and plan");
-  const tests = runDatabaseTests();
+  const tests = await runDatabaseTests();
   const pairs = await withServers(OWN_FILES, pageHolds);
-  return tests === 0 ? pairs : tests;
+  return tests ? pairs : 1;
 }
 
 process.exitCode = await cases(process.argv.slice(2).map((path) => resolve(path)));

@@ -60,11 +60,20 @@ function install(...packages: string[]): void {
   apt("install", "-q", "-y", "--no-install-recommends", ...packages);
 }
 
+/** Brings both servers where they are not there yet; several processes may start servers after it, none before it ended. */
+export function bringServers(): void {
+  bringMariadb();
+  mysqlRoot();
+}
+
+function bringMariadb(): void {
+  if (existsSync(MARIADB)) return;
+  say("no MariaDB server here: installing the distribution's package");
+  install("mariadb-server");
+}
+
 function mariadb(): Flavor {
-  if (!existsSync(MARIADB)) {
-    say("no MariaDB server here: installing the distribution's package");
-    install("mariadb-server");
-  }
+  bringMariadb();
   const home = mkdtempSync(join(tmpdir(), "ptah-my-"));
   const identity = unprivileged("mysql") === undefined ? [] : ["--user=mysql"];
   own(home, unprivileged("mysql"));

@@ -217,7 +217,7 @@ function environment(bench: Bench, target: string, home: string, after: string):
   for (const [at, statement] of [...splitter(after)].reverse().entries()) {
     writeFileSync(join(reversed, `${String(at).padStart(4, "0")}.sql`), `${statement};\n`);
   }
-  const common = { PTAH_DB_URL: target, PTAH_DEV_URL: bench.scratch.url("postgres") };
+  const common = { PTAH_DB_URL: target, PTAH_DEV_URL: bench.scratch.socketUrl("postgres") };
   return {
     written: { ...common, PTAH_SCHEMA_FILE: written },
     reversed: { ...common, PTAH_SCHEMA_FILE: reversed },

@@ -20,12 +20,13 @@ import pg from "pg";
 export interface LocalServer {
   readonly major: number;
   readonly port: number;
-  readonly socketDir: string;
   readonly binDir: string;
   /** Where the server writes every statement it receives, if that was asked for. */
   readonly statementLog: string;
   /** A connection string of the superuser for one database. */
   url(database: string, user?: string): string;
+  /** The same over the server's Unix socket, as a scratch server is reached that was started for one run. */
+  socketUrl(database: string): string;
   /** Kills the server as a machine's failure does, and starts it again on what it had written. */
   crash(): Promise<void>;
   stop(): Promise<void>;
@@ -51,7 +52,9 @@ export function serverBinaries(): { readonly major: number; readonly binDir: str
     .sort((a, b) => b.major - a.major);
 }
 
-function installServer(): void {
+/** Installs the distribution's server where none is there. */
+export function bringServer(): void {
+  if (serverBinaries().length > 0) return;
   say("no PostgreSQL server here: installing the distribution's package");
   const options = {
     stdio: ["ignore", "ignore", "inherit"] as ["ignore", "ignore", "inherit"],
@@ -111,7 +114,7 @@ export interface ServerOptions {
 /** Starts a server; installs the distribution's one where none is there. */
 export async function startServer(options: ServerOptions = {}): Promise<LocalServer> {
   const { major, superuser = DEFAULT_SUPERUSER } = options;
-  if (serverBinaries().length === 0) installServer();
+  bringServer();
   const found = serverBinaries().find((b) => major === undefined || b.major === major);
   if (found === undefined) throw new Error(`no PostgreSQL ${major ?? ""} server binaries under ${DISTRIBUTION_ROOT}`);
   const account = unprivileged();
@@ -173,7 +176,7 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
   return {
     major: found.major,
     port,
-    socketDir: home,
+    socketUrl: (database) => `postgres://${superuser}@localhost:${port}/${database}?host=${home}`,
     binDir: found.binDir,
     statementLog,
     url,
