@@ -21,6 +21,15 @@ about("a figure", () => {
     ]);
   });
 
+  test("is held to the control that a target names", () => {
+    const controls = [
+      { what: "nothing", value: 20 },
+      { what: "the same work", value: 10 },
+    ];
+    const { verdicts } = judge({ ...figure, value: 9, controls, targets: [{ of: "ratio", control: 2, atLeast: 0.8 }] });
+    expect(verdicts).toEqual([{ target: "≥ 0.8 × its control 2", met: true }]);
+  });
+
   test("meets a bound that it touches", () => {
     const rate: Figure = {
       ...figure,

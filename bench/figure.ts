@@ -8,9 +8,11 @@ export interface Control {
   readonly value: number;
 }
 
-/** A bound of the value, or of value ÷ first control. */
+/** A bound of the value, or of value ÷ control. */
 export interface Target {
   readonly of: "value" | "ratio";
+  /** Which control, from 1; the first where none is named. */
+  readonly control?: number;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
@@ -37,12 +39,14 @@ export interface Judged extends Figure {
 /** Adds the ratios and whether each target is met. */
 export function judge(figure: Figure): Judged {
   const ratios = figure.controls.map((control) => figure.value / control.value);
-  return { ...figure, ratios, verdicts: figure.targets.map((target) => verdictOf(target, figure, ratios[0])) };
+  const ratioOf = ({ control = 1 }: Target) => ratios[control - 1];
+  return { ...figure, ratios, verdicts: figure.targets.map((target) => verdictOf(target, figure, ratioOf(target))) };
 }
 
 function verdictOf(target: Target, figure: Figure, ratio: number | undefined): { target: string; met: boolean } {
   const subject = target.of === "value" ? figure.value : (ratio ?? Number.NaN);
-  const unit = target.of === "value" ? ` ${figure.unit}` : " × its control";
+  const which = target.control === undefined ? "its control" : `its control ${target.control}`;
+  const unit = target.of === "value" ? ` ${figure.unit}` : ` × ${which}`;
   const met =
     !Number.isNaN(subject) &&
     (target.atMost === undefined || subject <= target.atMost) &&

@@ -11,7 +11,8 @@ export const limits = {
   /** Creates under way at the same time. */
   createsSideBySide: 16,
   settledMsMax: 300_000,
-  /** Resident memory is looked at this often, this many times, once everything rests. */
+  /** Resident memory is looked at this often, this many times, once everything has rested for a while. */
+  memoryRestMs: 10_000,
   memoryPollMs: 500,
   memorySamples: 20,
   /** Changes approved one after another, whose median is taken. */

@@ -48,8 +48,9 @@ export function memoryOf(pid: number): Memory {
   return { residentMiB, anonymousMiB: mib("RssAnon"), peakMiB: Math.max(residentMiB, mib("VmHWM")) };
 }
 
-/** The memory of a process at rest: of several looks the one with most resident. */
+/** The memory of a process at rest: of several looks the one with most resident, the first some time after the last work. */
 export async function memoryAtRest(pid: number): Promise<Memory> {
+  await new Promise((resolve) => setTimeout(resolve, limits.memoryRestMs));
   let most = memoryOf(pid);
   for (let look = 1; look < limits.memorySamples; look += 1) {
     await new Promise((resolve) => setTimeout(resolve, limits.memoryPollMs));

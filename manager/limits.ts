@@ -52,7 +52,7 @@ export const limits = {
   leaderRenewMs: 10_000,
   leaderRetryMs: 2_000,
   /** Garbage is collected this often while passes are made. */
-  sweepMs: 1_000,
+  sweepMs: 2_000,
   /** Graceful stop: passes in flight may end their effect within this. */
   stopMsMax: 20_000,
   /** Caches that do not fill within this end the start with a message that names them. */

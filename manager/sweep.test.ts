@@ -18,8 +18,9 @@ async function collected(counts: readonly number[]): Promise<number> {
 }
 
 describe("sweeping", () => {
-  test("collects once after each stretch in which something was done", async () => {
-    expect(await collected([0, 3, 3, 3, 4])).toBe(2);
+  test("collects after each stretch in which something was done, and once more when the work has ended", async () => {
+    expect(await collected([0, 3, 4, 4, 4, 4])).toBe(3);
+    expect(await collected([0, 3, 3, 3, 4])).toBe(3);
   });
   test("collects nothing while nothing is done", async () => {
     expect(await collected([7, 7, 7])).toBe(0);

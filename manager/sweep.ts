@@ -10,15 +10,17 @@ export interface Sweeping {
 }
 
 /**
- * Collects garbage regularly while there is work, until the signal fires. The runtime collects late: behind the small objects of
- * a read or a watch event stand texts and buffers outside its heap, which it does not count.
+ * Collects garbage regularly while there is work and once more when it has ended, until the signal fires. The runtime collects
+ * late: behind the small objects of a read or a watch event stand texts and buffers outside its heap, which it does not count.
  */
 export async function sweepWhileBusy({ world, everyMs, done, collect }: Sweeping, signal: AbortSignal): Promise<void> {
   let swept = done();
+  let busy = false;
   while (!signal.aborted) {
     await world.sleep(everyMs, signal);
-    if (done() === swept) continue;
+    const worked = done() !== swept;
+    if (worked || busy) collect();
     swept = done();
-    collect();
+    busy = worked;
   }
 }
