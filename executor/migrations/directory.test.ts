@@ -103,8 +103,8 @@ describe("a native directory", () => {
     ["migration_file_unknown", "0000000001_.up.sql", () => write("0000000001_.up.sql", "x")],
     ["migration_file_unknown", "0000000001_a.sql", () => write("0000000001_a.sql", "x")],
     ["migration_file_unknown", "setup.sql", () => write("setup.sql", "x")],
-    ["migration_format_unsupported", "20240101_a.sql", () => write("20240101_a.sql", "x")],
-    ["migration_format_unsupported", "1_a.up.sql", () => write("1_a.up.sql", "x")],
+    ["migration_format_unsupported", "20240101093000_a.sql", () => write("20240101093000_a.sql", "x")],
+    ["migration_format_unsupported", "20240101093000.sql", () => write("20240101093000.sql", "x")],
     ["migration_format_unsupported", "R__views.sql", () => write("R__views.sql", "x")],
     ["migration_format_unsupported", "3R_views.sql", () => write("3R_views.sql", "x")],
     ["migration_format_unsupported", "atlas.sum", () => write("atlas.sum", "h1:x\n")],
@@ -114,6 +114,24 @@ describe("a native directory", () => {
     expect(found.code).toBe(code as MigrationRefusal["code"]);
     expect(found.path).toContain(path);
     expect(found.message).toContain(path);
+  });
+
+  test.each([
+    "4_bad.up.sql",
+    "4_bad.sql",
+    "00000000004_bad.down.sql",
+    "20240101093000_bad.up.sql",
+    "20240101_bad.sql",
+    "0000000004-bad.up.sql",
+    "0000000004.up.sql",
+    "4.sql",
+  ])("%s is nearly a name of ours, so the rule for names is told and no other tool is spoken of", (name) => {
+    write(name, "x");
+    const { code, message } = refusal();
+    expect(code).toBe("migration_file_unknown");
+    expect(message).toBe(
+      `${name} is no migration: name it with ten digits, _, a description and .up.sql or .down.sql`,
+    );
   });
 
   test("a symbolic link to a file, to a directory or out of it is refused, and so is a special file", () => {

@@ -10,7 +10,8 @@ export interface MigrationName {
 
 const NATIVE = /^(\d{10})_([^\p{Cc}]+?)(\.checkpoint)?\.(up|down)\.sql$/u;
 const REPEATABLE = /^(R__|\d+R_)/;
-const ATLAS = /^\d+([_.].*)?\.sql$/;
+/** A timestamp to the second with no half of a pair behind it: nobody writes that meaning a name of ours. */
+const ATLAS = /^\d{14}(?:_.*)?(?<!\.(?:up|down))\.sql$/;
 
 /** @returns what a native file name says; undefined for any other name */
 export function nativeName(fileName: string): MigrationName | undefined {
@@ -25,11 +26,12 @@ export function nativeName(fileName: string): MigrationName | undefined {
   };
 }
 
-/** What kind of foreign migration a `.sql` file is that no native name fits. */
+/**
+ * What kind of foreign migration a `.sql` file is that no native name fits. Other digits than ten, or one part missing, are
+ * more likely a slip of who meant a native name, who is told what that needs.
+ */
 export function foreignKind(fileName: string): "repeatable" | "atlas" | "unknown" {
   if (REPEATABLE.test(fileName)) return "repeatable";
-  // Ten digits were meant to be native: the reader is told what a native name needs.
-  if (/^\d{10}(?!\d)/.test(fileName)) return "unknown";
   return ATLAS.test(fileName) ? "atlas" : "unknown";
 }
 
