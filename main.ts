@@ -17,6 +17,18 @@ const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
   version: () => import("./executor/main.ts"),
 };
 
+/** What each part is, for a person who asks. */
+const PURPOSES: Readonly<Record<string, string>> = {
+  manager: "decides and keeps the resources (in the cluster)",
+  webhook: "serves admission (in the cluster)",
+  certs: "keeps the webhooks' certificate (in the cluster)",
+  runner: "runs one operation in its Pod (in the cluster)",
+  plugin: "kubectl ptah: read, approve and follow changes",
+  schema: "compare, plan and apply a declared schema, on the database of a URL",
+  migrations: "run and mend versioned migrations, on the database of a URL",
+  version: "what this executable is",
+};
+
 /** Parts that read their own verb: the executor's commands are top-level (`ptah schema plan`). */
 const OWN_VERB: ReadonlySet<string> = new Set(["schema", "migrations", "version"]);
 
@@ -31,13 +43,22 @@ const USAGE_ERROR = 2;
 async function run(argv0: string, argv: readonly string[]): Promise<number> {
   const byName = PARTS_BY_NAME[basename(argv0)];
   if (byName !== undefined) return (await byName()).main(argv);
-  const [name = "", ...rest] = argv;
-  const part = PARTS[name];
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    (name === undefined ? process.stderr : process.stdout).write(usage());
+    return name === undefined ? USAGE_ERROR : 0;
+  }
+  const part = Object.hasOwn(PARTS, name) ? PARTS[name] : undefined;
   if (part === undefined) {
     process.stderr.write(`error: ptah has no part named "${name}"; it has: ${Object.keys(PARTS).join(", ")}\n`);
     return USAGE_ERROR;
   }
   return (await part()).main(OWN_VERB.has(name) ? argv : rest);
+}
+
+function usage(): string {
+  const lines = Object.keys(PARTS).map((name) => `  ${name.padEnd(10)}  ${PURPOSES[name] ?? ""}`);
+  return `usage: ptah PART [arguments]\n${lines.join("\n")}\nptah PART --help says what a part takes.\n`;
 }
 
 process.exitCode = await run(process.argv0, process.argv.slice(2));

@@ -68,6 +68,16 @@ export class Canceled extends Error {
   }
 }
 
+/** Somebody asked what a command takes (`--help`): `lines` say it. */
+export class HelpRequested extends Error {
+  readonly lines: readonly string[];
+  constructor(lines: readonly string[]) {
+    super("help was asked for");
+    this.name = "HelpRequested";
+    this.lines = lines;
+  }
+}
+
 /** A wrong flag or argument: no report is printed, only a sentence on stderr. */
 export class UsageError extends Error {
   constructor(message: string) {

@@ -3,10 +3,10 @@ import { UsageError } from "./contract.ts";
 import { parseCsvRecord, parseDurationMs, readFlags } from "./flags.ts";
 
 const SPECS = {
-  json: { kind: "switch", env: false },
-  output: { kind: "text" },
-  exclude: { kind: "list" },
-  "dry-run": { kind: "switch" },
+  json: { kind: "switch", env: false, what: "one report" },
+  output: { kind: "text", what: "where it goes" },
+  exclude: { kind: "list", what: "what is left out" },
+  "dry-run": { kind: "switch", what: "changes nothing" },
 } as const;
 
 describe("flags", () => {

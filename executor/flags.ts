@@ -1,9 +1,11 @@
-import { UsageError } from "./contract.ts";
+import { HelpRequested, UsageError } from "./contract.ts";
 import { MAX_DURATION_MS } from "./limits.ts";
 
 /** One flag of a command. Every flag has the environment default `PTAH_<FLAG>` unless `env` is false. */
 export interface FlagSpec {
   readonly kind: "text" | "list" | "switch";
+  /** For `--help`: what it is for. */
+  readonly what: string;
   readonly env?: false;
 }
 
@@ -18,6 +20,7 @@ type Values = Map<string, string[]>;
 /**
  * Reads `--name value`, `--name=value` and switches; an unset flag falls back to its environment variable. An empty variable
  * counts as unset, except for a switch, where it is an error. A list variable is one CSV record (RFC 4180 quoting).
+ * @throws UsageError, or HelpRequested for `--help` and `-h`
  */
 export function readFlags(
   argv: readonly string[],
@@ -37,11 +40,31 @@ export function readFlags(
   };
 }
 
+/** Whether the argument asks for help, where a flag or a command may stand. */
+export const asksForHelp = (argument: string | undefined): boolean => argument === "--help" || argument === "-h";
+
+const VALUE_WORD: Readonly<Record<FlagSpec["kind"], string>> = { text: " VALUE", list: " VALUE …", switch: "" };
+
+/** What `--help` says of the flags, a line each. */
+function helpLines(specs: Readonly<Record<string, FlagSpec>>): readonly string[] {
+  const left = Object.entries(specs).map(([name, { kind }]) => `--${name}${VALUE_WORD[kind]}`);
+  const width = Math.max(...left.map((text) => text.length));
+  return Object.entries(specs).map(([name, { what, env }], at) => {
+    const variable = env === false ? "" : ` (${variableOf(name)})`;
+    return `  ${(left[at] ?? "").padEnd(width)}  ${what}${variable}`;
+  });
+}
+
 const variableOf = (name: string): string => `PTAH_${name.toUpperCase().replaceAll(/[-.]/g, "_")}`;
 
 function fromArguments(argv: readonly string[], specs: Readonly<Record<string, FlagSpec>>, values: Values): void {
   const waiting = [...argv];
   for (let argument = waiting.shift(); argument !== undefined; argument = waiting.shift()) {
+    if (asksForHelp(argument))
+      throw new HelpRequested([
+        "Flags, and the variable each is read from where it is not given:",
+        ...helpLines(specs),
+      ]);
     const match = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
     if (match === null) throw new UsageError(`unexpected argument "${argument.slice(0, 40)}"`);
     const [, name = "", inline] = match;

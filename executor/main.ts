@@ -1,4 +1,4 @@
-import { EXIT, UsageError } from "./contract.ts";
+import { EXIT, HelpRequested, UsageError } from "./contract.ts";
 
 /**
  * The executor's verbs, as they stand on the command line (`schema plan --json …`).
@@ -12,6 +12,13 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (verb === "migrations") return await (await import("./migrations/command.ts")).migrations(rest);
     throw new UsageError(`unknown command "${verb ?? ""}"`);
   } catch (error) {
+    if (error instanceof HelpRequested) {
+      const words = argv.slice(0, verb === "version" ? 1 : 2).filter((word) => !word.startsWith("-"));
+      process.stdout.write(
+        `usage: ptah ${words.join(" ")} ${words.length === 1 && verb !== "version" ? "COMMAND " : ""}[flags]\n${error.lines.join("\n")}\n`,
+      );
+      return EXIT.ok;
+    }
     process.stderr.write(`error: ${error instanceof Error ? error.message : "unexpected failure"}\n`);
     return EXIT.error;
   }

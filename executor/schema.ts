@@ -1,47 +1,54 @@
 import { listenForStop, type Stop } from "./cancel.ts";
-import { CONTRACT_VERSION, EXIT, Refused, UsageError } from "./contract.ts";
-import { type FlagSpec, type Flags, parseDurationMs, readFlags } from "./flags.ts";
+import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UsageError } from "./contract.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
 import type { Target } from "./postgres/url.ts";
 import { endingOf, print } from "./report.ts";
 
 const CONNECTION: Readonly<Record<string, FlagSpec>> = {
-  "db-url": { kind: "text" },
-  "connect-timeout": { kind: "text" },
-  "lock-timeout": { kind: "text" },
-  "expect-server-major": { kind: "text" },
+  "db-url": { kind: "text", what: "URL of the database" },
+  "connect-timeout": { kind: "text", what: "longest time to connect, such as 10s" },
+  "lock-timeout": { kind: "text", what: "longest time to wait for a lock, such as 30s" },
+  "expect-server-major": { kind: "text", what: "end as refused on a server of another major version" },
 };
 const COMPARISON: Readonly<Record<string, FlagSpec>> = {
   ...CONNECTION,
-  "dev-url": { kind: "text" },
-  "schema-file": { kind: "text" },
-  exclude: { kind: "list" },
+  "dev-url": { kind: "text", what: "URL of a scratch server of the same major version" },
+  "schema-file": { kind: "text", what: "the desired schema: a .sql file or a directory of them" },
+  exclude: { kind: "list", what: "objects that are left alone, as a glob; may be repeated" },
 };
+const ACCEPTED_JSON: FlagSpec = { kind: "switch", env: false, what: "accepted; the report is always one JSON value" };
+const TX_MODE: FlagSpec = { kind: "text", what: "file, all or none (file)" };
 const COMMANDS: Readonly<Record<string, Readonly<Record<string, FlagSpec>>>> = {
-  drift: { ...COMPARISON, format: { kind: "text" }, severity: { kind: "text" } },
+  drift: {
+    ...COMPARISON,
+    format: { kind: "text", what: "json, the only one" },
+    severity: { kind: "text", what: "all or destructive: the drift that ends with exit 1" },
+  },
   plan: {
     ...COMPARISON,
-    json: { kind: "switch", env: false },
-    output: { kind: "text" },
-    "protected-table": { kind: "list" },
-    "tx-mode": { kind: "text" },
-    "pg-dump": { kind: "text" },
+    json: ACCEPTED_JSON,
+    output: { kind: "text", what: "the file that the plan is written to" },
+    "protected-table": { kind: "list", what: "a table whose rows no plan may touch; may be repeated" },
+    "tx-mode": TX_MODE,
+    "pg-dump": { kind: "text", what: "a pg_dump to read the structure with" },
   },
   apply: {
     ...CONNECTION,
-    json: { kind: "switch", env: false },
-    plan: { kind: "text" },
-    "auto-approve": { kind: "switch", env: false },
-    "dry-run": { kind: "switch" },
-    "tx-mode": { kind: "text" },
+    json: ACCEPTED_JSON,
+    plan: { kind: "text", what: "the plan's file" },
+    "auto-approve": { kind: "switch", env: false, what: "run it without a question" },
+    "dry-run": { kind: "switch", what: "say what would be done, and change nothing" },
+    "tx-mode": TX_MODE,
   },
 };
 
 /** `ptah schema drift|plan|apply`. @returns the exit status */
 export async function schema(argv: readonly string[]): Promise<number> {
   const [verb = "", ...rest] = argv;
-  const specs = COMMANDS[verb];
+  if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
+  const specs = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (specs === undefined)
     throw new UsageError(`unknown command "schema ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
   const flags = readFlags(rest, process.env, specs);

@@ -18,7 +18,7 @@ export function versionReport(): VersionReport {
 
 /** `ptah version [--json]`. */
 export function version(argv: readonly string[]): number {
-  const flags = readFlags(argv, {}, { json: { kind: "switch", env: false } });
+  const flags = readFlags(argv, {}, { json: { kind: "switch", env: false, what: "one JSON value" } });
   const report = versionReport();
   const text = flags.on("json")
     ? JSON.stringify(report)

@@ -1,5 +1,5 @@
 import { PATHS } from "../workload/environment.ts";
-import type { OperationResult, WireOperation } from "../workload/result.ts";
+import { type OperationResult, WIRE_OPERATIONS, type WireOperation } from "../workload/result.ts";
 import { apply } from "./apply.ts";
 import { readBindings, readOperationID, speaksOurProtocol } from "./bindings.ts";
 import { createSupervisor, type Supervisor } from "./child.ts";
@@ -15,6 +15,16 @@ import type { Body } from "./operation.ts";
 import { plan } from "./plan.ts";
 import { createRedactor } from "./redact.ts";
 import { copySnapshot } from "./snapshot-copy.ts";
+
+const USAGE = `usage: ptah runner OPERATION [flags]
+Runs one operation in its Pod; its input is the Pod's environment, its result a frame on standard output.
+Operations: ${WIRE_OPERATIONS.join(", ")}
+  --ptah-binary FILE        the executor
+  --max-result-bytes N      bound of the result
+  --max-plan-bytes N        bound of a plan
+  --termination-log FILE    where a sentence about the end goes
+Alone: --install-to FILE (copies this executable), --snapshot-copy (copies the source)
+`;
 
 const OK = 0;
 const USAGE_ERROR = 2;
@@ -33,6 +43,10 @@ const BODIES: Readonly<Record<WireOperation, Body>> = {
  * @returns exit status: 0 whenever a complete frame was written, also when the operation failed; 2 otherwise
  */
 export async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === "--help" || argv[0] === "-h") {
+    process.stdout.write(USAGE);
+    return OK;
+  }
   try {
     const mode = readMode(argv);
     switch (mode.kind) {

@@ -1,7 +1,7 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
-import { CONTRACT_VERSION, EXIT, Refused, UsageError } from "../contract.ts";
-import { type FlagSpec, type Flags, parseDurationMs, readFlags } from "../flags.ts";
+import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UsageError } from "../contract.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags } from "../flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
 import type { MigrationDatabase, OpenOptions, TableName } from "./database.ts";
@@ -10,24 +10,25 @@ import { refusedBy } from "./refuse.ts";
 import type { RunMode } from "./run.ts";
 
 const DIRECTORY: Readonly<Record<string, FlagSpec>> = {
-  "migrations-dir": { kind: "text" },
-  "dir-format": { kind: "text" },
-  "verify-sum": { kind: "switch" },
-  json: { kind: "switch", env: false },
+  "migrations-dir": { kind: "text", what: "the directory of the migrations" },
+  "dir-format": { kind: "text", what: "auto or ptah" },
+  "verify-sum": { kind: "switch", what: "refuse a directory without ptah.sum" },
+  json: { kind: "switch", env: false, what: "accepted; the report is always one JSON value" },
 };
 const DATABASE: Readonly<Record<string, FlagSpec>> = {
   ...DIRECTORY,
-  "db-url": { kind: "text" },
-  "connect-timeout": { kind: "text" },
-  "migration-lock-timeout": { kind: "text" },
-  "migrations-table": { kind: "text" },
-  "migrations-schema": { kind: "text" },
-  "revision-format": { kind: "text" },
+  "db-url": { kind: "text", what: "URL of the database" },
+  "connect-timeout": { kind: "text", what: "longest time to connect, such as 10s" },
+  "migration-lock-timeout": { kind: "text", what: "longest time to wait for the migration lock, such as 30s" },
+  "migrations-table": { kind: "text", what: "name of the revision table (schema_migrations)" },
+  "migrations-schema": { kind: "text", what: "schema of the revision table" },
+  "revision-format": { kind: "text", what: "ptah, the only one" },
 };
+const DRY_RUN: FlagSpec = { kind: "switch", what: "say what would be done, and change nothing" };
 const CHANGE: Readonly<Record<string, FlagSpec>> = {
   ...DATABASE,
-  "dry-run": { kind: "switch" },
-  version: { kind: "text", env: false },
+  "dry-run": DRY_RUN,
+  version: { kind: "text", env: false, what: "the version that is meant" },
 };
 
 type Command = (flags: Flags, stop: Stop) => Promise<number>;
@@ -35,25 +36,43 @@ type Command = (flags: Flags, stop: Stop) => Promise<number>;
 const COMMANDS: Readonly<
   Record<string, { readonly flags: Readonly<Record<string, FlagSpec>>; readonly run: Command }>
 > = {
-  status: { flags: { ...DATABASE, "exit-code": { kind: "switch" } }, run: statusCommand },
+  status: {
+    flags: { ...DATABASE, "exit-code": { kind: "switch", what: "end with 1 where something is pending" } },
+    run: statusCommand,
+  },
   up: {
     flags: {
       ...DATABASE,
-      "dry-run": { kind: "switch" },
-      "tx-mode": { kind: "text" },
-      "exec-order": { kind: "text" },
-      "expect-sequence": { kind: "text" },
+      "dry-run": DRY_RUN,
+      "tx-mode": { kind: "text", what: "file, all or none (file)" },
+      "exec-order": { kind: "text", what: "linear, the only one" },
+      "expect-sequence": { kind: "text", what: "file of the versions and checksums that may run, and no other" },
     },
     run: upCommand,
   },
   hash: { flags: DIRECTORY, run: hashCommand },
   set: { flags: CHANGE, run: (flags, stop) => changeCommand("set", flags, stop) },
   baseline: {
-    flags: { ...CHANGE, force: { kind: "switch" }, "shadow-db": { kind: "text" } },
+    flags: {
+      ...CHANGE,
+      force: { kind: "switch", what: "record it beside a history that is there" },
+      "shadow-db": { kind: "text", what: "not supported" },
+    },
     run: (flags, stop) => changeCommand("baseline", flags, stop),
   },
   repair: {
-    flags: { ...CHANGE, force: { kind: "switch" }, "resume-from": { kind: "text", env: false } },
+    flags: {
+      ...CHANGE,
+      force: {
+        kind: "switch",
+        what: "your word: alone, that all its statements are in the database (it is recorded, nothing is run)",
+      },
+      "resume-from": {
+        kind: "text",
+        env: false,
+        what: "run the version's statements from this one on, now, on the database of the URL",
+      },
+    },
     run: (flags, stop) => changeCommand("repair", flags, stop),
   },
 };
@@ -61,6 +80,7 @@ const COMMANDS: Readonly<
 /** @returns the exit status */
 export async function migrations(argv: readonly string[]): Promise<number> {
   const [verb = "", ...rest] = argv;
+  if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) {
     throw new UsageError(`unknown command "migrations ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);

@@ -129,9 +129,7 @@ describe("a native directory", () => {
     write(name, "x");
     const { code, message } = refusal();
     expect(code).toBe("migration_file_unknown");
-    expect(message).toBe(
-      `${name} is no migration: name it with ten digits, _, a description and .up.sql or .down.sql`,
-    );
+    expect(message).toBe(`${name} is no migration: name it with ten digits, _, a description and .up.sql or .down.sql`);
   });
 
   test("a symbolic link to a file, to a directory or out of it is refused, and so is a special file", () => {
