@@ -162,4 +162,24 @@ describe("what people are told", () => {
       `Pod ${pod.name} of Observe cannot start: ConfigMap ca of spec.target.caFrom does not exist.`,
     );
   });
+
+  test("of an Apply that failed the message says what the run reported and that only a reading is believed", () => {
+    const db = database(planOf(CREATE));
+    const why = "statement 1 of 3 failed; everything was rolled back, nothing is kept";
+    const failing = { error: { code: "apply_failed", message: why }, uncertain: true, childExitCode: 1 };
+    const w = new TestWorld(tools, SPEC, (job) => (job.work.type === "Apply" ? failing : db.answer(job)));
+    w.settle();
+    w.approve();
+    w.stepTo(({ status }) => status.pendingObservation !== undefined);
+    for (const type of ["Ready", "ReconciliationFailed"]) {
+      const said = message(w, type);
+      expect(said).toContain(`Apply ended with apply_failed: ${why}.`);
+      expect(said).toContain("a fresh reading says what the database holds, and this plan is never run again");
+      expect(said).not.toContain("unknown");
+    }
+    w.settle();
+    expect(w.status.phase).toBe("AwaitingApproval");
+    expect(w.condition("ReconciliationFailed")).toBe("True ApplyOutcomeUnknown");
+    expect(message(w, "ReconciliationFailed")).toContain("apply_failed");
+  });
 });

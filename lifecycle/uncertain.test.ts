@@ -176,7 +176,7 @@ describe("a run that ended partly", () => {
     expect(w.finalizer).toBe(true);
     expect(move).toMatchObject({ kind: "rest", rule: "9" });
     const said = w.status.conditions?.find((c) => c.type === "Ready")?.message;
-    expect(said).toContain("end it with kubectl ptah settle migration/orders.");
+    expect(said).toContain("end it with kubectl ptah settle migration/orders -n application.");
     expect(said).not.toContain("acknowledge");
     expect(w.condition("Ready")).toBe("False OutcomeUnknown");
     expect(w.condition("Blocked")).toBe("True OutcomeUnknown");
@@ -192,7 +192,9 @@ describe("a run that ended partly", () => {
     w.edit((spec) => ({ ...spec, suspend: true }));
     w.settle();
     expect(w.status.phase).toBe("Suspended");
-    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toContain("kubectl ptah acknowledge");
+    expect(w.status.conditions?.find((c) => c.type === "Ready")?.message).toContain(
+      "kubectl ptah acknowledge orders -n application",
+    );
     expect(dir.state.runs).toBe(1);
     acknowledge(w, id(w));
     w.settle();
@@ -207,7 +209,7 @@ describe("a run that ended partly", () => {
     w.deleting = true;
     w.settle();
     const said = w.status.conditions?.find((c) => c.type === "Ready")?.message;
-    expect(said).toContain("kubectl ptah settle migration/orders.");
+    expect(said).toContain("kubectl ptah settle migration/orders -n application.");
     expect(said).not.toContain("acknowledge");
   });
 

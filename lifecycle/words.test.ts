@@ -50,3 +50,15 @@ test("every Event's reason is in the table people read", () => {
   }
   expect(missing).toEqual([]);
 });
+
+test("every command in a sentence names the resource and its namespace", () => {
+  const bare: string[] = [];
+  for (const folder of ["obligations", "families"]) {
+    for (const file of readdirSync(`${import.meta.dir}/${folder}`)) {
+      const text = readFileSync(`${import.meta.dir}/${folder}/${file}`, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+      for (const [line] of text.matchAll(/.*kubectl ptah .*/g))
+        if (!line.includes(" -n ${")) bare.push(`${file}: ${line}`);
+    }
+  }
+  expect(bare).toEqual([]);
+});

@@ -50,7 +50,10 @@ export function verdictOf(history: ReadHistory): HistoryVerdict {
   if (dirty !== undefined) return refused("HistoryDirty", dirtySentence(dirty, history.dirtyRevision));
   const modified = versionsIn(history, "modified");
   if (modified.length > 0) {
-    return refused("HistoryModified", `The source holds other files for ${named(modified)} than were applied.`);
+    return refused(
+      "HistoryModified",
+      `The source holds other files for ${named(modified)} than were applied. Put them back, and make the change in a new version.`,
+    );
   }
   const late = versionsIn(history, "out-of-order");
   if (late.length > 0) {
@@ -70,8 +73,11 @@ export function verdictOf(history: ReadHistory): HistoryVerdict {
 }
 
 function dirtySentence(version: number, row: ReadHistory["dirtyRevision"]): string {
-  const done = row === undefined ? "" : `, ${row.applied} of ${row.total} statements recorded as done`;
-  return `Version ${version} is not finished in the revision table${done}. Establish what the database holds, complete or undo it, and clear the row with ptah migrations set or repair.`;
+  const done =
+    row === undefined
+      ? ""
+      : `, ${row.applied === 0 ? "none" : row.applied} of ${row.total} statements recorded as done`;
+  return `Version ${version} is not finished in the revision table${done}; nothing runs until its row is cleared.`;
 }
 
 function sequence(history: ReadHistory): HistoryVerdict {

@@ -94,7 +94,7 @@ function decided(c: Context, rule: RuleId, reading: Reading, plan: CurrentMigrat
     set,
     cause: { at: "sequenceReady", apply, count: plan.stepCount },
     journal: [...said.journal, ...(kept ? [] : [published(plan)])],
-    events: [...planRetired(replaced), ...(asked ? [ASKED] : [])],
+    events: [...planRetired(replaced), ...(asked ? [approvalAsked(c)] : [])],
     metrics: [durationMetric(c, reading.claim, "succeeded"), ...planMetrics(kept, asked)],
   });
 }
@@ -113,11 +113,11 @@ const published = (plan: CurrentMigrationPlan): JournalEntry => ({
   plan: { name: plan.name, uid: plan.uid, fingerprint: plan.fingerprint },
 });
 
-const ASKED: EventIntent = {
+const approvalAsked = ({ resource: { name, namespace } }: Context): EventIntent => ({
   type: "Normal",
   reason: "ApprovalRequired",
-  note: "A plan waits for an approval: kubectl ptah approve.",
-};
+  note: `A plan waits for an approval: kubectl ptah approve migration/${name} -n ${namespace}`,
+});
 
 function planMetrics(kept: boolean, asked: boolean): readonly MetricTransition[] {
   if (kept) return [];

@@ -167,7 +167,7 @@ const narration: FamilyNarration = {
   conditions: migrationConditions,
   // An acknowledgment is an object of its own, and a namespace that is being deleted takes none.
   wayOut: (c) =>
-    c.resource.deleting ? `kubectl ptah settle migration/${c.resource.name}` : "kubectl ptah acknowledge",
+    `kubectl ptah ${c.resource.deleting ? "settle migration/" : "acknowledge "}${c.resource.name} -n ${c.resource.namespace}`,
   lostEntry: (c, mirror) => ({
     type: "RunFinished",
     time: mirror.recordedAt ?? instantOf(c.nowMs),

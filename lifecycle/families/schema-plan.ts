@@ -57,8 +57,7 @@ function otherThanObserved(c: Context, rule: RuleId, claim: Claim): Move {
 
 /** The proof read another database than the plan's: Blocked, claim and Lease stay, until it is back or a person settles it. */
 function targetMoved(c: Context, rule: RuleId, claim: Claim): Move {
-  const sentence =
-    "The database that was read is not the one the Apply ran on. Point spec.target.urlFrom at that database again, or establish what the Apply did and use kubectl ptah settle.";
+  const sentence = `The database that was read is not the one the Apply ran on. Point spec.target.urlFrom at that database again, or establish what the Apply did and use ${c.family.wayOut(c)}.`;
   return ended(c, `${rule}/elsewhere`, claim, {
     set: { activeOperation: nextAttempt(c, claim), retryNotBefore: retryAt(c) },
     cause: { at: "targetMoved", sentence },
@@ -245,7 +244,7 @@ function decided(
     set,
     cause: { at: "decided", verdict, statementCount: plan.statementCount },
     journal: entries(c, record, named, kept),
-    events: [...planRetired(replaced), ...approvalAsked(verdict, kept)],
+    events: [...planRetired(replaced), ...approvalAsked(c, verdict, kept)],
     metrics: [durationMetric(c, claim, "succeeded"), ...planMetrics(plan, verdict, kept)],
   });
 }
@@ -270,9 +269,10 @@ function entries(
   return list;
 }
 
-function approvalAsked(verdict: Verdict, kept: boolean): readonly EventIntent[] {
+function approvalAsked(c: Context, verdict: Verdict, kept: boolean): readonly EventIntent[] {
   if (kept || verdict.kind !== "AwaitingApproval") return [];
-  return [{ type: "Normal", reason: "ApprovalRequired", note: "A plan waits for an approval: kubectl ptah approve." }];
+  const note = `A plan waits for an approval: kubectl ptah approve schema/${c.resource.name} -n ${c.resource.namespace}`;
+  return [{ type: "Normal", reason: "ApprovalRequired", note }];
 }
 
 function planMetrics(plan: CurrentSchemaPlan, verdict: Verdict, kept: boolean): readonly MetricTransition[] {

@@ -203,7 +203,7 @@ const fields: FamilyFields = {
 const narration: FamilyNarration = {
   phase: schemaPhase,
   conditions: schemaConditions,
-  wayOut: () => "kubectl ptah settle",
+  wayOut: (c) => `kubectl ptah settle schema/${c.resource.name} -n ${c.resource.namespace}`,
   lostEntry: (c, mirror) => ({
     type: "ApplyFinished",
     time: mirror.recordedAt ?? instantOf(c.nowMs),

@@ -104,7 +104,7 @@ export function begin(c: Context, rule: RuleId): Move {
       changed,
       sentence: `${snapshot.source.requestedReference} is copied into ${snapshot.source.snapshot ?? ""}.`,
     },
-    ...(request === undefined ? {} : { events: [requestAnswered(request.value)] }),
+    ...(request === undefined ? {} : { events: [requestAnswered(c, request.value)] }),
   });
 }
 

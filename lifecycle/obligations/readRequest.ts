@@ -5,13 +5,13 @@ import { cycleAt, cycleUnderWay, unansweredRequest } from "../positions.ts";
 import { ahead, instantOf, isInstant } from "../time.ts";
 
 /** The Event of a request that was recorded as answered. */
-export function requestAnswered(value: string): EventIntent {
+export function requestAnswered(c: Context, value: string): EventIntent {
   return isInstant(value)
     ? { type: "Normal", reason: "ReadRequested", note: "The requested read is due now." }
     : {
         type: "Warning",
         reason: "ReadRequestInvalid",
-        note: `The annotation read-requested-at holds ${JSON.stringify(value.slice(0, 64))}, which is no RFC 3339 instant; it starts nothing. kubectl ptah refresh writes a right one.`,
+        note: `The annotation read-requested-at holds ${JSON.stringify(value.slice(0, 64))}, which is no RFC 3339 instant; it starts nothing. Write a right one: kubectl ptah refresh ${c.family.name}/${c.resource.name} -n ${c.resource.namespace}`,
       };
 }
 
@@ -25,7 +25,7 @@ export function answerReadRequest(c: Context): Move | undefined {
       lastReadRequest: request.stored,
       ...(valid ? { cycle: cycleAt(c, c.family.reads[0]), nextReconciliationTime: instantOf(c.nowMs) } : {}),
     },
-    events: [requestAnswered(request.value)],
+    events: [requestAnswered(c, request.value)],
   });
 }
 
@@ -35,6 +35,6 @@ export function recordInvalidRequest(c: Context, rule: RuleId): Move | undefined
   if (request === undefined || isInstant(request.value)) return undefined;
   return patch(c, `${rule}/request`, {
     set: { lastReadRequest: request.stored },
-    events: [requestAnswered(request.value)],
+    events: [requestAnswered(c, request.value)],
   });
 }

@@ -152,7 +152,11 @@ export function reauthorize(c: Context, claim: Claim): Move | undefined {
   const approval = approvalFor(c, claim);
   return approval !== undefined && acceptedOf(approval).uid === claim.approval.uid
     ? undefined
-    : revoked(c, claim, "The approval does not hold any more; the plan waits for another: kubectl ptah approve.");
+    : revoked(
+        c,
+        claim,
+        `The approval does not hold any more; the plan waits for another: kubectl ptah approve ${c.family.name}/${c.resource.name} -n ${c.resource.namespace}`,
+      );
 }
 
 function withdraw(c: Context, claim: Claim, reason: string, sentence: string, next?: typeof FIRST): Move {
