@@ -130,7 +130,7 @@ export function secretObject(namespace: string, name: string, url: string, more:
 }
 
 /** The Secret of its URL, its Service, and the Pod. Data is an emptyDir: it survives a restart of the container alone. */
-export function databaseObjects(server: DatabaseServer): object[] {
+export function databaseObjects(server: DatabaseServer): [secret: object, service: object, pod: object] {
   const { namespace, name, password } = server;
   const { port } = ENGINES[server.engine];
   const labels = { "app.kubernetes.io/name": name };

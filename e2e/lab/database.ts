@@ -55,19 +55,33 @@ export interface DatabaseOptions {
   /** Parameters put behind the URL's question mark. */
   readonly parameters?: string;
   readonly storage?: "disk" | "memory";
+  /** Of a server or a Secret that stands already; a new one is made where it is left out. */
+  readonly password?: string;
+  /** The Pod runs already and is left as it is. */
+  readonly podStands?: boolean;
 }
 
 const DATABASE = "app";
 
+/** The name of a server that was given none. */
+export const defaultServerName = (engine: EngineName): string => (engine === "postgresql" ? "postgres" : engine);
+
 /** Starts a server and waits until it answers. */
 export async function startDatabase(lab: Lab, options: DatabaseOptions): Promise<Database> {
-  const { engine = "postgresql", major, ...rest } = options;
-  const name = options.name ?? (engine === "postgresql" ? "postgres" : engine);
+  const {
+    engine = "postgresql",
+    major,
+    podStands = false,
+    password = randomBytes(12).toString("hex"),
+    ...rest
+  } = options;
+  const name = options.name ?? defaultServerName(engine);
   const imageName = serverImage(engine, major);
   const image = lab.images[imageName];
   if (image === undefined) throw new Error(`the image ${imageName} is not loaded: run "e2e/cluster/main.ts images"`);
-  const server = { ...rest, name, engine, image, password: randomBytes(12).toString("hex"), database: DATABASE };
-  await lab.apply(...databaseObjects(server));
+  const server = { ...rest, name, engine, image, password, database: DATABASE };
+  const [secret, service, pod] = databaseObjects(server);
+  await lab.apply(secret, service, ...(podStands ? [] : [pod]));
   const database = databaseOf(lab, server, urlSecretName(name));
   await untilItAnswers(database);
   return database;
