@@ -1,5 +1,6 @@
 /** `make demo`: brings up a real cluster, installs the operator and plays the story; exits 1 when a claim does not hold. */
 
+import { shellLines } from "../e2e/cluster/shell.ts";
 import { ensureCluster, removeCluster } from "../e2e/lab/cluster.ts";
 import { startDatabase } from "../e2e/lab/database.ts";
 import { installOperator } from "../e2e/lab/install.ts";
@@ -31,7 +32,10 @@ async function main(): Promise<number> {
   const outcome = broken.length === 0 ? "every claim held" : `${broken.length} did not hold`;
   process.stdout.write(`\n${verdicts.length} claims, ${outcome}, ${elapsed()}\n`);
   if (process.env["KEEP"] === "1") {
-    process.stdout.write(`The cluster stays. export KUBECONFIG=${lab.kubeconfig}; kubectl: ${lab.kubectlPath}\n`);
+    const lines = shellLines({ kubeconfig: lab.kubeconfig, kubectl: lab.kubectlPath });
+    process.stdout.write(
+      `The cluster stays, its story in namespace ${NAMESPACE} (end it: make cluster-down). To talk to it:\n${lines}\n`,
+    );
   } else {
     await removeCluster();
   }

@@ -4,7 +4,6 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
 import { buildImages } from "./images/build.ts";
 import { IMAGES, type ImageName, isImageName } from "./images/catalog.ts";
 import { openCluster, provideImages } from "./open.ts";
@@ -12,6 +11,7 @@ import { cacheDir } from "./paths.ts";
 import { createProgress } from "./progress.ts";
 import type { ClusterProvider } from "./provider.ts";
 import { selfCheck } from "./selfcheck.ts";
+import { shellLines } from "./shell.ts";
 
 const USAGE = `usage: main.ts up [--api-only [--controllers]]
        main.ts down|status [--api-only]
@@ -30,7 +30,7 @@ async function main(argv: readonly string[]): Promise<number> {
     case "up": {
       const cluster = await open();
       await cluster.up({ apiOnly, controllers: rest.includes("--controllers") });
-      say(usageOf(cluster));
+      say(shellLines(cluster));
       return 0;
     }
     case "down":
@@ -73,14 +73,8 @@ async function showStatus(cluster: ClusterProvider): Promise<number> {
   const { healthy, parts } = await cluster.status();
   for (const { name, running, detail } of parts) say(`${running ? "ok  " : "DOWN"} ${name.padEnd(26)} ${detail}`);
   say(`${cluster.name} cluster: ${healthy ? "healthy" : "not running"}`);
-  if (healthy) say(usageOf(cluster));
+  if (healthy) say(shellLines(cluster));
   return healthy ? 0 : 1;
-}
-
-function usageOf(cluster: ClusterProvider): string {
-  const lines = [`export KUBECONFIG=${cluster.kubeconfig}`];
-  if (cluster.kubectl.includes("/")) lines.push(`export PATH=${dirname(cluster.kubectl)}:$PATH`);
-  return lines.join("\n");
 }
 
 /** Interactive commands (exec -it, logs -f) need the terminal itself, and no time limit. */
