@@ -269,6 +269,36 @@ for (const engine of ENGINES) {
       expect(shadow.report).toMatchObject({ refusal: { code: "shadow_db_unsupported" } });
     });
 
+    test("a dry run tells what would be run from what would only be recorded, and changes nothing", async () => {
+      const url = await fresh(engine);
+      const files = directory({
+        1: "CREATE TABLE a (id int);\n",
+        2: "INSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);\n",
+      });
+      await ptah(url, files, ["up", "--json"]);
+      const before = await tableOf(engine, url);
+      const word = await ptah(url, files, ["repair", "--version", "2", "--force", "--dry-run"]);
+      expect(word.report).toMatchObject({ outcome: "dry-run", recorded: [2], recorded_only: [2] });
+      expect(word.report).not.toHaveProperty("run");
+      expect(word.report).toHaveProperty(
+        "would",
+        "would record version 2 as applied and run none of its statements; its row says that 0 of its 2 statements are committed",
+      );
+      const run = await ptah(url, files, ["repair", "--version", "2", "--resume-from", "1", "--dry-run"]);
+      expect(run.report).toMatchObject({
+        outcome: "dry-run",
+        recorded: [2],
+        recorded_only: [],
+        run: [{ version: 2, from_statement: 1, statements: 2 }],
+        would:
+          "would run version 2 from statement 1 of 2 on, on this database, in one transaction, and record it as applied",
+      });
+      expect(await tableOf(engine, url)).toEqual(before);
+      const failed = await ptah(url, files, ["repair", "--version", "2", "--resume-from", "1"]);
+      expect(failed.status).toBe(2);
+      expect(failed.report).toMatchObject({ outcome: "failed", recorded: [], run: [{ from_statement: 1 }] });
+    });
+
     test("set moves the boundary both ways and repair asks before it believes", async () => {
       const url = await fresh(engine);
       const files = directory({ 1: "CREATE TABLE a (id int);\n", 2: "INSERT INTO missing VALUES (1);\n" });

@@ -1,6 +1,7 @@
 /** `migrations set|baseline|repair`: a person's changes of the history, under the same lock as a run. */
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
+import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
 import type { StatementFailure } from "./file-end.ts";
@@ -28,8 +29,21 @@ export interface ChangeResult {
   readonly recorded: readonly number[];
   /** Versions whose row was removed. */
   readonly removed: readonly number[];
+  /** What SQL was sent, or would be: which versions, from which statement of how many; absent where none is. */
+  readonly run?: readonly Rerun[];
+  /** Of `recorded`, the versions of which nothing is run: a person's word stands for their statements. */
+  readonly recorded_only?: readonly number[];
+  /** Of a dry run: what would be done, in a sentence. */
+  readonly would?: string;
   readonly error?: string;
   readonly failure?: StatementFailure;
+}
+
+/** One version of which statements are run. Statements are counted from 1. */
+export interface Rerun {
+  readonly version: number;
+  readonly from_statement: number;
+  readonly statements: number;
 }
 
 /** Rows to write, found before any is written. */
@@ -114,9 +128,10 @@ async function repair(input: ChangeInput, table: RevisionTable): Promise<Change>
 
 async function carryOut(input: ChangeInput, table: RevisionTable, planned: Change): Promise<ChangeResult> {
   const { database } = input;
-  const told = { recorded: planned.record.map((p) => p.migration.version), removed: planned.remove };
-  if (told.recorded.length + told.removed.length === 0) return { outcome: "unchanged", ...told };
-  if (input.dryRun) return { outcome: "dry-run", ...told };
+  const recorded = planned.record.map((p) => p.migration.version);
+  const told = { recorded, removed: planned.remove, recorded_only: recorded };
+  if (recorded.length + planned.remove.length === 0) return { outcome: "unchanged", ...told };
+  if (input.dryRun) return { outcome: "dry-run", ...told, would: wouldRecord(planned, table) };
   await ensureTable(database, table);
   input.stop.check();
   const there = new Set(table.rows.map((row) => row.version));
@@ -130,6 +145,28 @@ async function carryOut(input: ChangeInput, table: RevisionTable, planned: Chang
   return { outcome: "failed", recorded: [], removed: [], error: "the server rolled the change back; try again" };
 }
 
+/** Which rows would be written and removed, and how little of a version the database is known to hold. */
+function wouldRecord({ record, remove }: Change, table: RevisionTable): string {
+  const parts = record.map(({ migration: { version }, statements }) => {
+    const row = table.rows.find((r) => r.version === version);
+    const kept =
+      row !== undefined && isDirty(row)
+        ? `; its row says that ${row.applied} of its ${row.total} statements are committed`
+        : `; it has ${statements.length} statements`;
+    return `record version ${version} as applied and run none of its statements${kept}`;
+  });
+  if (remove.length > 0) parts.push(`remove the rows of ${remove.join(", ")}, whose statements are not undone`);
+  const [first = "", ...rest] = parts;
+  const shown = rest.slice(0, MAX_NAMES_IN_REPORT - 1);
+  const more = rest.length > shown.length ? [`do the like for ${rest.length - shown.length} more`] : [];
+  return `would ${[first, ...shown, ...more].join("; ")}`;
+}
+
+function wouldRun({ version, from_statement, statements }: Rerun, mode: Prepared["mode"]): string {
+  const how = mode === "file" ? "in one transaction" : "one by one, outside a transaction";
+  return `would run version ${version} from statement ${from_statement} of ${statements} on, on this database, ${how}, and record it as applied`;
+}
+
 /** Runs a dirty version's statements from the `from`th on, in its own mode. */
 async function resume(input: ChangeInput, table: RevisionTable, from: number): Promise<ChangeResult> {
   const { database, version, stop } = input;
@@ -141,7 +178,9 @@ async function resume(input: ChangeInput, table: RevisionTable, from: number): P
   refuseRollback(row);
   const prepared = await prepare(migration, { database, mode: from === 1 ? "file" : "none" });
   refuseOffset(input, row, prepared, from);
-  if (input.dryRun) return { outcome: "dry-run", recorded: [version], removed: [] };
+  const again: Rerun = { version, from_statement: from, statements: prepared.statements.length };
+  const told = { removed: [], run: [again], recorded_only: [] };
+  if (input.dryRun) return { outcome: "dry-run", recorded: [version], ...told, would: wouldRun(again, prepared.mode) };
   await ensureTable(database, table);
   stop.check();
   const end = await guarded(migration, () =>
@@ -156,9 +195,9 @@ async function resume(input: ChangeInput, table: RevisionTable, from: number): P
       prepared.mode,
     ),
   );
-  if (end.kind === "applied") return { outcome: "changed", recorded: [version], removed: [] };
+  if (end.kind === "applied") return { outcome: "changed", recorded: [version], ...told };
   const failure = end.failure === undefined ? {} : { failure: end.failure };
-  return { outcome: end.kind, recorded: [], removed: [], error: end.sentence, ...failure };
+  return { outcome: end.kind, recorded: [], ...told, error: end.sentence, ...failure };
 }
 
 /** What was committed must be the beginning of the file as it is now, unless a person vouches for it. */
