@@ -13,6 +13,9 @@ export interface OperationCode {
 }
 
 const AGAIN = "Nothing to do; it is tried again after spec.execution.failureRetryInterval.";
+const FAILED =
+  "Correct the rows or the declaration that the message speaks of, then read anew: kubectl ptah refresh schema/NAME --wait. " +
+  "The same statements would fail the same way.";
 const READ = "Nothing to do; a fresh read says what the database holds.";
 const PLANNED = "Nothing to do; what the database needs is planned again.";
 const LOG = "It is tried again by itself. If it stays: kubectl logs of the Pod the Event names.";
@@ -103,13 +106,18 @@ const CONNECTING = [
 ];
 
 const APPLYING = [
-  c("stale_plan", "The database is no longer what the plan was made from; nothing was sent.", "nobody", PLANNED),
+  c(
+    "stale_plan",
+    "The database is no longer what the plan was made from; nothing was sent.",
+    "approver",
+    "Look at the new plan before it is approved: kubectl ptah plan NAME.",
+  ),
   c("apply_refused", "The executor refused the plan before it sent anything.", "nobody", PLANNED),
   c(
     "apply_failed",
     "A statement failed, or the Apply was asked to end. The database rolled back what was open.",
-    "nobody",
-    READ,
+    "author",
+    FAILED,
   ),
   c(
     "apply_outcome_unknown",

@@ -26,3 +26,4 @@ export * from "./spec.ts";
 export * from "./status/index.ts";
 export * from "./target.ts";
 export * from "./targetidentity.ts";
+export * from "./words.ts";

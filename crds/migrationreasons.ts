@@ -25,9 +25,8 @@ export const MIGRATION_REASONS = [
     REFUSED,
     "A failed or interrupted migration left its row in the revision table.",
     "database administrator",
-    "In this order: mend what it left in the database, clear its row with ptah migrations repair or set " +
-      `(docs/migration-runs.md has a worked example), then ${REFRESH}. An acknowledgment is needed only where a run is held ` +
-      "and no reading with nothing pending can settle it.",
+    "Mend what it left in the database and clear its row with ptah migrations repair or set: kubectl ptah migration NAME prints " +
+      `the command (docs/migration-runs.md has a worked example). Then ${REFRESH}`,
   ),
   r(
     "HistoryModified",

@@ -33,9 +33,13 @@ export const APPROVE = "kubectl ptah approve NAME";
 export const ACKNOWLEDGE: Advice = {
   who: "database administrator",
   next:
-    "Find out in the database what the run did and mend it; a read with nothing pending settles it " +
-    "(kubectl ptah refresh migration/NAME --wait), and so does kubectl ptah acknowledge NAME. " +
-    "While it is being deleted: kubectl ptah settle migration/NAME.",
+    "Find out in the database what the run did and mend it, then kubectl ptah refresh migration/NAME --wait: a read with " +
+    "nothing pending settles it. Where versions stay pending, kubectl ptah acknowledge NAME ends the hold.",
+};
+/** The same while it is being deleted: nothing is read on request, and an acknowledgment may not be taken any more. */
+export const SETTLE: Advice = {
+  who: "database administrator",
+  next: "Find out in the database what the run did, then kubectl ptah settle migration/NAME lets it be deleted.",
 };
 
 /** One row of the table. */

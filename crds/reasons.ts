@@ -7,7 +7,7 @@ import { MIGRATION_REASONS } from "./migrationreasons.ts";
 import { ACKNOWLEDGE, APPROVE, EDIT, EVENTS, LOOK, NOTHING, PLAN, type Reason, r, WAIT } from "./reason.ts";
 
 export * from "./events.ts";
-export { type Actor, type Advice, adviceFor, type Reason } from "./reason.ts";
+export { type Actor, type Advice, adviceFor, type Reason, SETTLE } from "./reason.ts";
 
 /** What was read before says nothing any more. */
 const STALE = ["InSync=Unknown", "DriftDetected=Unknown"] as const;
@@ -367,7 +367,7 @@ const PLAN_REASONS = [
     ["PlanReady=False", ...STALE, "Ready=False", "Stalled=True"],
     "The executor refuses to plan: the declaration or the database holds something it does not manage, or the change cannot be made.",
     "author",
-    "The message names file, line or object. Change it, or leave it out with spec.policy.exclude.",
+    "Change the file, line or object the message names, or leave it out with spec.policy.exclude; kubectl ptah explain CODE tells more of the code in it.",
   ),
   r(
     "PlanTooLarge",
@@ -404,6 +404,8 @@ const APPLY_REASONS = [
     "ApplyOutcomeUnknown",
     ["ReconciliationFailed=True", "Applying=False"],
     "The Apply ended without proof either way. It is never run again; a fresh read says what the database holds.",
+    "author",
+    "Correct the rows or the declaration that the message speaks of before the new plan is approved: kubectl ptah plan NAME.",
   ),
   r(
     "OutcomeUnknown",

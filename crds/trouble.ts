@@ -37,9 +37,9 @@ const REASONS_IN_TROUBLE: Partial<Record<ReasonName, TroubleEnd | "code">> = {
 /** Codes that name somebody who may have to act, of what often passes without. */
 const PASSING: ReadonlySet<string> = new Set(["connection_failed"]);
 
-const CODE = /\bended with ([a-z_]+):/;
+const CODE = /\b(?:[Ee]nded|[Rr]efused) with ([a-z_]+):/;
 
-/** The code that the message says an operation ended with. */
+/** The code that the message says an operation ended, or a plan was refused, with. */
 export function codeIn(message: string): OperationCode | undefined {
   const code = CODE.exec(message)?.[1];
   return code === undefined ? undefined : explainCode(code);

@@ -64,6 +64,18 @@ describe("what people are told", () => {
     expect(message(w, "Ready")).toBe("A domain is not managed.");
   });
 
+  test("a refused plan names the executor's own code, which can be explained", () => {
+    const refusal = {
+      error: { code: "plan_refused", message: "orders.sql:2: syntax error." },
+      refusal: { code: "invalid_schema" },
+      planOutcome: undefined,
+    };
+    const w = new TestWorld(tools, SPEC, (job) => (job.work.type === "Plan" ? refusal : {}));
+    w.settle();
+    expect(w.condition("Ready")).toBe("False PlanRefused");
+    expect(message(w, "Ready")).toBe("Refused with invalid_schema: orders.sql:2: syntax error.");
+  });
+
   test("a blocked resource keeps no verdict of earlier, and gets none it never had", () => {
     const other = { family: "schema", namespace: "a", name: "b", uid: "c", sharedRealm: false } as const;
     const others = [{ ...other, suspended: false, deleting: false, engineSupported: true, owes: false }];

@@ -6,11 +6,14 @@ import {
   explainCode,
   explainCondition,
   explainPhase,
+  explainWord,
   MIGRATION_REFUSALS,
   OPERATION_CODES,
   type OperationCode,
   PHASES,
   type Phase,
+  WORDS,
+  type Word,
 } from "../crds/index.ts";
 import {
   type Advice,
@@ -34,6 +37,7 @@ interface Explained {
   readonly reason?: Reason;
   readonly event?: EventReason;
   readonly code?: OperationCode;
+  readonly words?: readonly Word[];
 }
 
 /** Prints what one word means, or every word with its meaning. @throws Failure (nothing stored) for a word that is none */
@@ -43,12 +47,14 @@ export function explain(io: Io, word: string | undefined, output: "text" | "json
     return EXIT.printed;
   }
   const { reason, event } = explainReason(word);
+  const words = explainWord(word);
   const found: Explained = {
     phase: explainPhase(word),
     condition: explainCondition(word),
     reason,
     event,
     code: explainCode(word),
+    ...(words.length === 0 ? {} : { words }),
   };
   const parts = Object.values(found).some((entry) => entry !== undefined) ? partsOf(found) : [];
   if (parts.length === 0) throw nothingStored(`nothing is called ${word}${like(word)}`);
@@ -56,7 +62,7 @@ export function explain(io: Io, word: string | undefined, output: "text" | "json
   return EXIT.printed;
 }
 
-function partsOf({ phase, condition, reason, event, code }: Explained): string[][] {
+function partsOf({ phase, condition, reason, event, code, words = [] }: Explained): string[][] {
   return [
     ...(phase === undefined ? [] : [[...field("Phase", phase.phase), ...acting(phase)]]),
     ...(condition === undefined ? [] : [conditionLines(condition)]),
@@ -73,6 +79,7 @@ function partsOf({ phase, condition, reason, event, code }: Explained): string[]
             ...(reason === undefined ? field("Next", event.next) : []),
           ],
         ]),
+    ...words.map((entry) => [...field("Word", `${entry.word} (${entry.where})`), ...field("Meaning", entry.meaning)]),
   ];
 }
 
@@ -116,6 +123,7 @@ const everything = () => ({
   codes: [...OPERATION_CODES, ...MIGRATION_REFUSALS],
   refusals: EXECUTOR_REFUSALS.map(([code, meaning]) => ({ code, meaning })),
   events: EVENT_REASONS,
+  words: WORDS,
 });
 
 function list(): string {
@@ -141,6 +149,10 @@ function list(): string {
       "Events",
       EVENT_REASONS.map((entry) => [`  ${entry.reason}`, entry.when]),
     ),
+    ...section(
+      "Other words",
+      WORDS.map((entry) => [`  ${entry.word}`, entry.where, entry.meaning]),
+    ),
   ].join("\n");
 }
 
@@ -153,6 +165,7 @@ function like(word: string): string {
     ...[...REASONS, ...EVENT_REASONS].map((entry) => entry.reason),
     ...[...OPERATION_CODES, ...MIGRATION_REFUSALS].map((entry) => entry.code),
     ...EXECUTOR_REFUSALS.map(([code]) => code),
+    ...WORDS.map((entry) => entry.word),
   ];
   const near = [...new Set(words)].filter((name) => {
     return name.toLowerCase().includes(part) || part.includes(name.toLowerCase());

@@ -290,12 +290,26 @@ describe("kubectl ptah explain", () => {
     expect(await explained("ReadRequested")).toContain("Event:          ReadRequested (Normal, on PtahSchema");
   });
 
+  test("knows the words of the journal, of runs, of plans and of drift", async () => {
+    for (const [word, said] of [
+      ["Partial", "Word:           Partial (outcome of a migration's run)"],
+      ["RunFinished", "Word:           RunFinished (journal entry)"],
+      ["DriftRemains", "the database still differs"],
+      ["safe", "Word:           safe (class of a statement in a plan)"],
+      ["columns_removed", "What the database has and the declaration does not"],
+      ["invalid_schema", "Code:           invalid_schema"],
+    ] as const)
+      expect((await explained(word)).toLowerCase()).toContain(said.toLowerCase());
+    expect(await explained("Failed")).toContain("Phase:          Failed\n");
+    expect(await explained("Failed")).toContain("Word:           Failed (outcome of a migration's run)\n");
+  });
+
   test("lists every word, and suggests one where it knows none", async () => {
     const all = await run(waitingWorld(), ["explain"]);
     for (const word of ["AwaitingApproval", "Stalled", "plan_refused", "not_managed", "Settled"]) {
       expect(all.stdout).toContain(`\n  ${word} `);
     }
-    const none = await run(waitingWorld(), ["explain", "Approval"]);
+    const none = await run(waitingWorld(), ["explain", "AwaitingApprov"]);
     expect([none.code, none.stdout]).toEqual([3, ""]);
     expect(none.stderr).toContain("did you mean AwaitingApproval");
   });

@@ -67,7 +67,9 @@ function judgeError(
     const unreachable = UNREACHABLE.has(error.code);
     return failAttempt(c, rule, claim, { reason: "OperationFailed", sentence: again, unreachable });
   }
-  return planRefused(c, rule, claim, refusal, error.message);
+  const code = result.refusal?.code.replaceAll("-", "_");
+  const why = code === undefined || code === error.code ? error.message : `Refused with ${code}: ${error.message}`;
+  return planRefused(c, rule, claim, refusal, why);
 }
 
 /** A refusal ends the cycle without a plan; the resource keeps reading at its interval. */
