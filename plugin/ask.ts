@@ -16,5 +16,5 @@ export interface DecisionFlags {
 export async function confirm(io: Io, question: string, expected: string): Promise<void> {
   if (!io.canAsk) throw usage("nobody can be asked here; pass --yes to go on without a question");
   const answer = await io.ask(`${question} Type ${expected} to go on: `);
-  if (answer.trim() !== expected) throw failed("nothing was changed");
+  if (answer.trim() !== expected) throw failed(`the answer was not "${expected}"; nothing was changed`);
 }

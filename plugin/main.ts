@@ -74,6 +74,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
     .description("Read, approve and follow database changes. Uses your own rights; reads no Secret and no database.")
     .helpCommand("help [command]", "help for a command")
     .addHelpText("after", EXIT_CODES)
+    .showHelpAfterError("see kubectl ptah --help")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout(text),
@@ -83,6 +84,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
     return program
       .command(signature)
       .description(description)
+      .showHelpAfterError(`see kubectl ptah ${signature.split(" ")[0]} --help`)
       .action((name: string | undefined, _: Flags, command: Command) =>
         ends(() => handler(name, command.optsWithGlobals<Flags>())),
       );

@@ -318,8 +318,10 @@ describe("kubectl ptah explain", () => {
 describe("usage", () => {
   test.each([
     [[], "Usage: kubectl ptah COMMAND"],
-    [["bogus"], "unknown command 'bogus'"],
-    [["plan"], "missing required argument"],
+    [["bogus"], "unknown command 'bogus'\nsee kubectl ptah --help\n"],
+    [["--bogus"], "unknown option '--bogus'\nsee kubectl ptah --help\n"],
+    [["plan"], "missing required argument 'name'\nsee kubectl ptah plan --help\n"],
+    [["explain", "a", "b"], "see kubectl ptah explain --help\n"],
     [["plan", "orders", "-o", "yaml"], "Allowed choices are text, sql, json"],
     [["plan", "orders", "--current", "--applied"], "cannot be used with"],
     [["plan", "pod/orders"], "this command knows no pod; write schema/orders or migration/orders"],

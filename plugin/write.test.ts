@@ -45,9 +45,11 @@ describe("kubectl ptah approve", () => {
   });
 
   test("writes nothing when the answer is another, or nobody can be asked", async () => {
-    const no = await run(waitingWorld(), ["approve", "orders"], { answers: ["no"] });
-    expect([no.code, writes(no.requests)]).toEqual([1, []]);
-    expect(no.stderr).toContain("nothing was changed");
+    for (const answer of ["no", "y", "YES", ""]) {
+      const no = await run(waitingWorld(), ["approve", "orders"], { answers: [answer] });
+      expect([no.code, writes(no.requests)]).toEqual([1, []]);
+      expect(no.stderr).toContain('the answer was not "yes"; nothing was changed');
+    }
     const nobody = await run(waitingWorld(), ["approve", "orders"]);
     expect([nobody.code, writes(nobody.requests)]).toEqual([2, []]);
     expect(nobody.stderr).toContain("--yes");
