@@ -92,8 +92,21 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     connection.connect((error) => (error ? reject(error) : resolve()));
   });
   const { threadId } = connection;
+  let running = 0;
+  const counted = async <T>(query: () => Promise<T>): Promise<T> => {
+    running += 1;
+    try {
+      return await query();
+    } finally {
+      running -= 1;
+    }
+  };
   const cancel = (): void => {
-    void cancelStatement(target, encrypted, threadId);
+    void cancelStatement(target, encrypted, threadId).then(async () => {
+      await expiry(RELEASE_TIMEOUT_MS);
+      // The server does not answer any more: what is waited for would never come.
+      if (running > 0 && !lost) (connection as unknown as { stream: { destroy(): void } }).stream.destroy();
+    });
   };
   options.signal?.addEventListener("abort", cancel);
   const noted = (error: unknown): unknown => {
@@ -104,10 +117,10 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     target,
     id: threadId,
     lost: () => lost,
-    send: (sql) => send(connection, sql, noted),
+    send: (sql) => counted(() => send(connection, sql, noted)),
     query: async (sql, values) => {
-      if (values === undefined) return (await send(connection, sql, noted)).rows;
-      return bound(connection, sql, values, noted);
+      if (values === undefined) return (await counted(() => send(connection, sql, noted))).rows;
+      return counted(() => bound(connection, sql, values, noted));
     },
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
@@ -146,6 +159,13 @@ function closed(connection: Connection): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, RELEASE_TIMEOUT_MS).unref();
     connection.end(() => resolve());
+  });
+}
+
+/** A bound beside something else: does not keep the process alive. */
+function expiry(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
   });
 }
 
