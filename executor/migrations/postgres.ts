@@ -15,7 +15,7 @@ const MIGRATE_LOCK = 2_705_505_214;
 const CANCELED = "57014";
 const OLDEST_MAJOR = 14;
 
-const FACTS = `SELECT current_setting('server_version_num')::int AS version_num, current_setting('server_version') AS version,
+const FACTS = `SELECT pg_catalog.current_setting('server_version_num')::int AS version_num, pg_catalog.current_setting('server_version') AS version,
   pg_catalog.pg_is_in_recovery() AS standby, pg_catalog.current_schema() AS schema`;
 
 const LOCATION = `SELECT n.nspname AS schema, c.relkind AS kind FROM pg_catalog.pg_class c

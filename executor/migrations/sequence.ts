@@ -22,7 +22,9 @@ const MAX_SEQUENCE_BYTES = 1024 * 1024;
 /** Reads an `--expect-sequence` file. @throws Refused `invalid_sequence` */
 export function readSequence(path: string): ExpectedSequence {
   try {
-    if (statSync(path).size > MAX_SEQUENCE_BYTES) throw new Error("too large");
+    const found = statSync(path);
+    // Reading a pipe may never end, and no stop would be heard meanwhile.
+    if (!found.isFile() || found.size > MAX_SEQUENCE_BYTES) throw new Error("no file or too large");
     return v.parse(Sequence, JSON.parse(readFileSync(path, "utf8")));
   } catch {
     throw new Refused("invalid_sequence", "the file of the expected sequence cannot be read or is not one");

@@ -41,7 +41,10 @@ export interface LoadedPlan {
 export function loadPlan(path: string): LoadedPlan {
   let bytes: Uint8Array;
   try {
-    if (statSync(path).size > MAX_PLAN_BYTES)
+    const found = statSync(path);
+    // A pipe or a device has no size, and reading one may never end: not even a stop would be heard meanwhile.
+    if (!found.isFile()) throw new Refused("invalid_plan", "the plan is no regular file");
+    if (found.size > MAX_PLAN_BYTES)
       throw new Refused("invalid_plan", `the plan is larger than ${MAX_PLAN_BYTES} bytes`);
     bytes = readFileSync(path);
   } catch (error) {

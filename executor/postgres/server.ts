@@ -16,12 +16,12 @@ export interface ServerFacts {
   readonly roles: readonly { readonly name: string; readonly member: boolean }[];
 }
 
-const FACTS = `SELECT current_setting('server_version_num')::int AS version_num, current_setting('server_version') AS version,
-  current_user AS user_name, current_database() AS database,
+const FACTS = `SELECT pg_catalog.current_setting('server_version_num')::int AS version_num, pg_catalog.current_setting('server_version') AS version,
+  current_user AS user_name, pg_catalog.current_database() AS database,
   (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AS superuser,
   pg_catalog.pg_encoding_to_char(d.encoding) AS encoding, d.datcollate AS collate, d.datctype AS ctype,
   pg_catalog.pg_is_in_recovery() AS standby
-  FROM pg_catalog.pg_database d WHERE d.datname = current_database()`;
+  FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()`;
 
 const ROLES = `SELECT rolname AS name, pg_catalog.pg_has_role(current_user, oid, 'MEMBER') AS member
   FROM pg_catalog.pg_roles ORDER BY rolname`;
