@@ -17,6 +17,10 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 export const DEFAULT_LOCK_TIMEOUT_MS = 30_000;
 /** How often the advisory lock is tried while another session holds it (reference: every 25 ms). */
 export const LOCK_POLL_MS = 25;
+/** How often a lock is proven behind a pooler: a busy pool hides for some of them that its server sessions are shared. */
+export const POOLED_LOCK_PROOFS = 32;
+/** How often the server session that holds a lock is looked for in a pool, to release the lock there. */
+export const POOLED_UNLOCK_TRIES = 80;
 /** Bound on a release of the lock and on closing a session; after it the socket is destroyed. */
 export const RELEASE_TIMEOUT_MS = 10_000;
 /** How long a connection may be silent before the system asks the other end whether it is still there. */

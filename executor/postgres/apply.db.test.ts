@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ChildProcess, spawn } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { connect } from "./session.ts";
 import { parseTarget } from "./url.ts";
 
 const LOCK = 1_237_737_229;
+const HELD = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND database =
+  (SELECT oid FROM pg_database WHERE datname = current_database())`;
 const root = join(import.meta.dirname, "..", "..");
 const executable = join(root, "build", "ptah");
 const command = existsSync(executable) ? [executable] : [process.execPath, join(root, "main.ts")];
@@ -157,6 +159,18 @@ describe("applying a plan", () => {
     expect([report["outcome"], report.refusal?.code]).toEqual(["refused", "lock_timeout"]);
   });
 
+  test("a clock that is set back does not make the wait for a lock longer", async () => {
+    const url = await database(server, "apply_clock", "select 1");
+    const open = () => connect(parseTarget(url, "url"), { connectTimeoutMs: 5_000, role: "test" });
+    const [holder, waiting] = await Promise.all([open(), open()]);
+    await holder.query(`SELECT pg_advisory_lock(${LOCK})`);
+    const yesterday = new Date(Date.now() - 86_400_000);
+    const refused = takeLock(waiting, open, 300, () => void setSystemTime(yesterday));
+    await expect(refused).rejects.toMatchObject({ refusal: { code: "lock_timeout" } });
+    setSystemTime();
+    await Promise.all([holder.end(), waiting.end()]);
+  });
+
   test("a lock that a second session can take too is refused: a transaction pooler protects nothing", async () => {
     const url = await database(server, "apply_pooler", "select 1");
     const session = await connect(parseTarget(url, "url"), { connectTimeoutMs: 5_000, role: "test" });
@@ -171,6 +185,54 @@ describe("applying a plan", () => {
     ).rejects.toMatchObject({ refusal: { code: "lock_not_exclusive" } });
     await session.end();
   });
+
+  test("a lock that is not exclusive does not stay in the server session that a pooler keeps", async () => {
+    const url = await database(server, "apply_pooler_left", "select 1");
+    const session = await connect(parseTarget(url, "url"), { connectTimeoutMs: 5_000, role: "test" });
+    const shared = { ...session, end: async () => undefined };
+    const refused = takeLock(
+      session,
+      async () => shared,
+      1_000,
+      () => undefined,
+    );
+    await expect(refused).rejects.toMatchObject({ refusal: { code: "lock_not_exclusive" } });
+    expect(await runSql(url, HELD)).toEqual([]);
+    await session.end();
+  });
+
+  test("a busy pooler is found although the second session is given another server session at first", async () => {
+    const url = await database(server, "apply_pooler_busy", "select 1");
+    const open = () => connect(parseTarget(url, "url"), { connectTimeoutMs: 5_000, role: "test" });
+    const [first, other] = await Promise.all([open(), open()]);
+    let asked = 0;
+    const pooled = { ...first, announcedPid: () => 1 };
+    const second = {
+      ...other,
+      query: (sql: string, values?: readonly unknown[]) => (++asked > 5 ? first : other).query(sql, values),
+    };
+    const refused = takeLock(
+      pooled,
+      async () => second,
+      1_000,
+      () => undefined,
+    );
+    await expect(refused).rejects.toMatchObject({ refusal: { code: "lock_not_exclusive" } });
+    expect(await runSql(url, HELD)).toEqual([]);
+    await first.end();
+  });
+
+  test.each(["commit", "rollback", "commit and chain", "prepare transaction 'p'"])(
+    "a statement that ends the plan's transaction (%s) is never told as rolled back",
+    async (sql) => {
+      const name = `apply_ends_${sql.replaceAll(/\W/g, "")}`;
+      const { url, file, plan } = await planned(name, "create table t(a int)", "create table t(a int, b text);");
+      withStatements(plan, file, [{ sql: "create table one(a int)" }, { sql }, { sql: "create table two(a int)" }]);
+      const { report } = await run(applyArgs(file), { PTAH_DB_URL: url });
+      expect([report["outcome"], report["statement"]]).toEqual([sql.startsWith("prepare") ? "failed" : "unknown", 2]);
+      expect(await tables(url)).not.toContain("two");
+    },
+  );
 
   test("a failing statement rolls everything before it back and says that nothing is kept", async () => {
     const { url, file, plan } = await planned("apply_fails", "create table t(a int)", "create table t(a int, b text);");
@@ -261,6 +323,13 @@ describe("applying a plan", () => {
     const { report, exit } = await ended;
     expect([report["outcome"], report["sqlstate"], exit]).toEqual(["failed", "57014", 143]);
     expect(await tables(url)).toEqual(["t"]);
+  });
+
+  test("a plan that is a pipe is refused and not waited for", async () => {
+    const pipe = join(work, "plan.pipe");
+    execFileSync("mkfifo", [pipe]);
+    const { report } = await run(applyArgs(pipe), { PTAH_DB_URL: server.url("postgres") });
+    expect([report["outcome"], report.refusal?.code]).toEqual(["refused", "invalid_plan"]);
   });
 
   test("a plan file that was changed by one byte is refused", async () => {

@@ -110,13 +110,15 @@ async function runSegment(
 ): Promise<SegmentFailure | undefined> {
   let at = segment.first;
   let sent = false;
+  let ended = false;
   try {
     if (segment.inTransaction) await session.query("BEGIN");
     await session.query(settings(options.lockTimeoutMs, segment.inTransaction));
     await samePid(session, options.backendPid);
     for (const statement of segment.statements) {
       sent = true;
-      await session.runOne(statement.sql);
+      ended = TRANSACTION_COMMANDS.includes(await session.runOne(statement.sql));
+      if (ended) throw new Forbidden(TRANSACTION_ENDED);
       if (session.reported("standard_conforming_strings") === "off") throw new Forbidden(TEXT_READ_OTHERWISE);
       at++;
     }
@@ -127,7 +129,7 @@ async function runSegment(
     return undefined;
   } catch (error) {
     const answered = (sqlstateOf(error) !== undefined || error instanceof Forbidden) && !session.lost();
-    const rolledBack = answered && segment.inTransaction && (await rollBack(session));
+    const rolledBack = answered && segment.inTransaction && !ended && (await rollBack(session));
     return {
       position: at + 1,
       sqlstate: sqlstateOf(error),
@@ -143,6 +145,11 @@ class Forbidden extends Error {}
 
 const TEXT_READ_OTHERWISE =
   "a function that it runs turned standard_conforming_strings off, which changes what the text after it means; take that out of the function";
+
+/** Command tags, by their first word, of what ends or begins a transaction: how a plan's are drawn is not its statements' to say. */
+const TRANSACTION_COMMANDS: readonly string[] = ["BEGIN", "START", "COMMIT", "ROLLBACK", "PREPARE"];
+
+const TRANSACTION_ENDED = "it begins or ends a transaction, which no statement of a plan may do";
 
 /**
  * A default, a check or a generated column may call a function on every row that is there, and such a function may change other

@@ -9,11 +9,16 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Session {
   readonly target: Target;
   readonly client: pg.Client;
+  /** The server process that the connection announced; a pooler announces a number of its own. */
+  readonly announcedPid: () => number;
   /** Set once the server or the network ended the connection; nothing more can be sent. */
   readonly lost: () => boolean;
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Sends one statement whose text is not ours: of a text that holds more than one, the server runs none. */
-  runOne(sql: string): Promise<void>;
+  /**
+   * Sends one statement whose text is not ours: of a text that holds more than one, the server runs none.
+   * @returns what the server says that it did (its command tag without the counts)
+   */
+  runOne(sql: string): Promise<string>;
   /** What the server last said about a setting that it reports by itself; undefined for one it does not. */
   reported(setting: string): string | undefined;
   /** Closes the connection; bounded, never throws. */
@@ -101,8 +106,9 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
       running -= 1;
     }
   };
+  const announcedPid = (): number => (client as unknown as { processID: number }).processID;
   const cancel = (): void => {
-    void cancelStatement(target, ssl, (client as unknown as { processID: number }).processID).then(async () => {
+    void cancelStatement(target, ssl, announcedPid()).then(async () => {
       await expiry(RELEASE_TIMEOUT_MS);
       // The server does not answer any more: what is waited for would never come.
       if (running > 0 && !lost) giveUp();
@@ -112,6 +118,7 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
   return {
     target,
     client,
+    announcedPid,
     lost: () => lost,
     query: async (sql, values) => {
       const result = await send(() => client.query(sql, values === undefined ? undefined : [...values]));
@@ -119,7 +126,8 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
     },
     runOne: async (sql) => {
       // The extended protocol: the server parses the text as exactly one statement.
-      await send(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
+      const { command } = await send(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
+      return String(command);
     },
     reported: (setting) => reported.get(setting),
     end: async () => {
