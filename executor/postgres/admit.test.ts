@@ -84,6 +84,37 @@ describe("what a desired schema may hold", () => {
     expect(refused.message).not.toContain("secret");
   });
 
+  test.each([
+    ["CREATE TABEL customers (id int);", 'a.sql:1: syntax error at or just before "TABEL"; correct the file'],
+    [
+      "create table t (\n  prämie int colate x,\n  s text default 'hunter2'\n);",
+      'a.sql:2: syntax error at or just before "colate" in the statement that begins on line 1; correct the file',
+    ],
+    ["create table t (a int) wih (x = 1);", 'a.sql:1: syntax error at or just before "wih"; correct the file'],
+  ])("a misspelt word is named where it can be no piece of a value: %s", (sql, sentence) => {
+    expect(refusalOf(sql).message).toBe(sentence);
+  });
+
+  test.each([
+    ["a literal", "create table t (a text 'hunter2');"],
+    ["a literal of another kind", "create table t (a text x'hunter2');"],
+    ["a dollar-quoted literal", "create table t (a text $q$ hunter2 $q$);"],
+    ["a word behind a quote inside of a literal", "create table t (a text default 'it's hunter2');"],
+    ["the same, with quotes that come out even", "create table t (a text default 'it' hunter2 's'); select 'x';"],
+    ["a literal that ends on the line", "create table t (a text default 'one\ntwo' hunter2);"],
+    ["a literal that begins on the line", "create table t (a text default 0 hunter2 'one\ntwo');"],
+    ["a password without quotes", "create role a password hunter2;"],
+    ["the same on the next line", "create role a encrypted password\n  hunter2;"],
+    ["an option without quotes", "create user mapping for a server b options (user x, secret_key hunter2);"],
+    ["an assignment", "create subscription s connection\n = hunter2;"],
+    ["a quoted name", 'create table t (a int "hunter2");'],
+    ["a comment", "create table t (a /* hunter2 */ int, /* hunter2 */);"],
+    ["a number", "create table t (a int 8121946);"],
+    ["a word longer than a name", `create table t () ${"hunter2".repeat(10)};`],
+  ])("a syntax error never repeats what may be a secret: %s", (_, sql) => {
+    expect(refusalOf(sql).message).not.toMatch(/hunter2|8121946/);
+  });
+
   test("a syntax error names the statement it is in, and the word it stands at where that is SQL's own", () => {
     const inClause = refusalOf("create table a(x int);\n\ncreate table b (\n  a int references\n);");
     expect(inClause.message).toBe(

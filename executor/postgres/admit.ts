@@ -92,10 +92,11 @@ function statementsOf(parser: Parser, file: SourceFile): Statement[] {
   });
 }
 
-/** What kind of mistake, at which word of SQL, in which statement; never a piece of the file that could be a value. */
-function unreadable(file: string, line: number, { message, near, statementLine }: ParseFailure): Refused {
+/** What kind of mistake, at which word, in which statement; never a piece of the file that could be a value. */
+function unreadable(file: string, line: number, { message, near, word, statementLine }: ParseFailure): Refused {
   const kind = message.replace(/ at line \d+$/, "");
-  const at = near === undefined ? "" : ` at or just before "${near}"`;
+  const said = near ?? word;
+  const at = said === undefined ? "" : ` at or just before "${said}"`;
   const within = statementLine === undefined ? "" : ` in the statement that begins on line ${statementLine}`;
   const sentence = `${file}:${line}: ${kind}${at}${within}; correct the file`;
   return new Refused("invalid_schema", sentence, { objects: [`${file}:${line}`] });
