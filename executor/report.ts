@@ -30,11 +30,22 @@ export function endingOf(error: unknown): Ending {
   }
   const code = (error as { sqlState?: unknown } | null)?.sqlState ?? (error as { code?: unknown } | null)?.code;
   const state = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-  const sentence =
-    state === undefined ? "the executor failed unexpectedly" : `the database refused a read (SQLSTATE ${state})`;
   return {
     outcome: "failed",
-    error: sentence,
+    error: sentenceOf(error, state),
     failure: { code: "executor_failed", ...(state === undefined ? {} : { sqlstate: state }) },
   };
+}
+
+/** What the driver says of a connection that ended under it, in its own words. */
+const LOST = /^(?:Connection terminated|Connection ended|Client has encountered a connection error)/;
+
+function sentenceOf(error: unknown, state: string | undefined): string {
+  if (state === "25006") {
+    return "the session takes no writes (SQLSTATE 25006); let the role write (default_transaction_read_only), or name a server that does";
+  }
+  if (state !== undefined) return `the database refused a statement of the executor's own (SQLSTATE ${state})`;
+  return error instanceof Error && LOST.test(error.message)
+    ? "the database session was lost before the work was done"
+    : "the executor failed unexpectedly";
 }

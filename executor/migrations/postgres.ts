@@ -58,7 +58,7 @@ function refuseServer(versionNum: number, version: string, standby: boolean): vo
     );
   }
   if (standby) {
-    throw new Refused("read_only_server", "the server is a standby in recovery; name the primary in the database URL");
+    throw new Refused("read_only_server", "the server is a standby in recovery; name its primary in the URL");
   }
 }
 

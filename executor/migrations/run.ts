@@ -131,7 +131,9 @@ async function mayGoOn(
   try {
     await database.reset();
     if (await database.holdsLock()) return undefined;
-    return `the session no longer held the migration lock ${before}; a file released it; what is left stays pending`;
+    const why =
+      applied.length === 0 ? "the URL may lead through a pooler; name the server itself" : "a file released it";
+    return `the session no longer held the migration lock ${before}; ${why}; what is left stays pending`;
   } catch {
     return `the database session was lost ${before}; what is left stays pending`;
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { Refused } from "../contract.ts";
 import { parseDurationMs } from "../flags.ts";
 import { parameterProblem } from "./parameters.ts";
@@ -152,6 +152,8 @@ function tlsOf(
 
 function readBundle(path: string, refuse: Refuse): string {
   try {
+    // Reading a pipe may never end.
+    if (!statSync(path).isFile()) throw new Error("no file");
     return readFileSync(path, "utf8");
   } catch {
     return refuse("names a CA bundle that cannot be read");

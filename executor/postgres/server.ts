@@ -41,7 +41,7 @@ export async function readServer(session: Session): Promise<ServerFacts> {
     );
   }
   if (row["standby"] === true) {
-    throw new Refused("read_only_server", "the server is a standby in recovery; name the primary in the database URL");
+    throw new Refused("read_only_server", "the server is a standby in recovery; name its primary in the URL");
   }
   const roles = await session.query(ROLES);
   return {

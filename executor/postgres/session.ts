@@ -219,7 +219,7 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
   "08": "connection exception",
   "22": "a value does not fit the new definition",
   "23": "existing rows violate the constraint",
-  "25": "invalid transaction state",
+  "25": "the transaction may not do this; look at the role's settings (default_transaction_read_only)",
   "40": "transaction rolled back by the server",
   P0: "an error raised by a function",
   XX: "internal server error",
@@ -243,10 +243,15 @@ function connectionFailure(error: unknown, role: string): Failure | Refused | Ca
     );
   }
   const reason = connectReason(error);
-  const advice = CERTIFICATE_ERRORS.has(String((error as { code?: unknown } | null)?.code))
-    ? "give the certificate of the authority that signed the server's (caFrom beside urlFrom, sslrootcert in a URL)"
+  return new Failure("connection_failed", `cannot connect to ${role}: ${reason}; ${adviceOn(error, state)}`, state);
+}
+
+function adviceOn(error: unknown, state: string | undefined): string {
+  if (CERTIFICATE_ERRORS.has(String((error as { code?: unknown } | null)?.code)))
+    return "give the certificate of the authority that signed the server's (caFrom beside urlFrom, sslrootcert in a URL)";
+  return state === "53300"
+    ? "every connection that the server or the role allows is taken, and a change needs two; allow more"
     : "check that the server runs and that the URL's address is the right one";
-  return new Failure("connection_failed", `cannot connect to ${role}: ${reason}; ${advice}`, state);
 }
 
 /** Codes of a TLS check that ended at a certificate whose authority is not known here. */

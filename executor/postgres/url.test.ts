@@ -1,4 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Refused } from "../contract.ts";
 import { parseTarget } from "./url.ts";
 
@@ -41,6 +45,17 @@ describe("database URLs", () => {
     expect(ssl("verify-ca")?.rejectUnauthorized).toBe(true);
     expect(ssl("verify-ca")?.checkServerIdentity).toBeDefined();
     expect(ssl("verify-full")).toEqual({ rejectUnauthorized: true, servername: "db.example" });
+  });
+
+  test("a certificate that is a pipe is refused, not waited for", () => {
+    const directory = mkdtempSync(join(tmpdir(), "ptah-url-"));
+    const pipe = join(directory, "ca.crt");
+    execFileSync("mkfifo", [pipe]);
+    try {
+      expect(codeOf(`postgres://a@h/x?sslmode=verify-ca&sslrootcert=${pipe}`)).toBe("invalid_target");
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   test("what is not honoured is refused by its name", () => {

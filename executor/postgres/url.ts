@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { Refused } from "../contract.ts";
 import { MAX_DURATION_MS } from "../limits.ts";
@@ -167,6 +167,8 @@ function tlsOptions(
 
 function readCertificate(path: string, refuse: Refuse): string {
   try {
+    // Reading a pipe may never end.
+    if (!statSync(path).isFile()) throw new Error("no file");
     return readFileSync(path, "utf8");
   } catch {
     return refuse("names an sslrootcert file that cannot be read");
