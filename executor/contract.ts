@@ -85,3 +85,6 @@ export class UsageError extends Error {
     this.name = "UsageError";
   }
 }
+
+/** A command that is not there; the sentence names those that are. */
+export class UnknownCommand extends UsageError {}

@@ -1,4 +1,4 @@
-import { EXIT, HelpRequested, UsageError } from "./contract.ts";
+import { EXIT, HelpRequested, UnknownCommand, UsageError } from "./contract.ts";
 
 /**
  * The executor's verbs, as they stand on the command line (`schema plan --json …`).
@@ -10,16 +10,22 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (verb === "version") return (await import("./version.ts")).version(rest);
     if (verb === "schema") return await (await import("./schema.ts")).schema(rest);
     if (verb === "migrations") return await (await import("./migrations/command.ts")).migrations(rest);
-    throw new UsageError(`unknown command "${verb ?? ""}"`);
+    throw new UnknownCommand(`unknown command "${verb ?? ""}"`);
   } catch (error) {
     if (error instanceof HelpRequested) {
-      const words = argv.slice(0, verb === "version" ? 1 : 2).filter((word) => !word.startsWith("-"));
-      process.stdout.write(
-        `usage: ptah ${words.join(" ")} ${words.length === 1 && verb !== "version" ? "COMMAND " : ""}[flags]\n${error.lines.join("\n")}\n`,
-      );
+      const command = commandOf(argv);
+      const more = command === "schema" || command === "migrations" ? " COMMAND" : "";
+      process.stdout.write(`usage: ptah ${command}${more} [flags]\n${error.lines.join("\n")}\n`);
       return EXIT.ok;
     }
-    process.stderr.write(`error: ${error instanceof Error ? error.message : "unexpected failure"}\n`);
+    const hint =
+      error instanceof UsageError && !(error instanceof UnknownCommand) ? `; see ptah ${commandOf(argv)} --help` : "";
+    process.stderr.write(`error: ${error instanceof Error ? error.message : "unexpected failure"}${hint}\n`);
     return EXIT.error;
   }
+}
+
+/** The words before the flags: `migrations repair`. */
+function commandOf([verb = "", sub = "-"]: readonly string[]): string {
+  return verb === "version" || sub.startsWith("-") ? verb : `${verb} ${sub}`;
 }

@@ -29,6 +29,19 @@ test("the flags of a command are told with their variables, also behind others",
   expect(stdout).toMatch(/--resume-from VALUE +run the version's statements from this one on, now/);
 });
 
+test("a usage error names the command's help; a command that is not there, those that are", () => {
+  const flag = ptah("migrations", "repair", "--frobnicate");
+  expect(flag).toEqual({
+    status: 2,
+    stdout: "",
+    stderr: "error: unknown flag --frobnicate; see ptah migrations repair --help\n",
+  });
+  expect(ptah("version", "x").stderr).toBe('error: unexpected argument "x"; see ptah version --help\n');
+  expect(ptah("migrations", "frobnicate").stderr).toBe(
+    'error: unknown command "migrations frobnicate"; there are: status, up, hash, set, baseline, repair\n',
+  );
+});
+
 test("without a part, or with one that is not there, every part is named", () => {
   const none = ptah();
   expect(none.status).toBe(2);

@@ -1,6 +1,6 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
-import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UsageError } from "../contract.ts";
+import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "../contract.ts";
 import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags } from "../flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
@@ -83,7 +83,7 @@ export async function migrations(argv: readonly string[]): Promise<number> {
   if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) {
-    throw new UsageError(`unknown command "migrations ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
+    throw new UnknownCommand(`unknown command "migrations ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
   }
   const flags = readFlags(rest, process.env, command.flags);
   fixedFlag(flags, "dir-format", ["auto", "ptah"]);
