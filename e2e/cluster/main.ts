@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { runAs } from "./command-line.ts";
 import { buildImages } from "./images/build.ts";
 import { IMAGES, type ImageName, isImageName } from "./images/catalog.ts";
 import { openCluster, provideImages } from "./open.ts";
@@ -89,9 +90,4 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`cluster: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+await runAs("cluster", () => main(process.argv.slice(2)));

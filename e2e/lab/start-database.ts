@@ -1,4 +1,5 @@
 /** `bun e2e/lab/start-database.ts NAMESPACE [NAME] [ENGINE] [MAJOR]`: a server in the lab, its URL in Secret `<name>-url`. */
+import { runAs } from "../cluster/command-line.ts";
 import { ENGINES, type EngineName, isEngineName, type PostgresMajor } from "../cluster/database-pod.ts";
 import { defaultServerName, startDatabase } from "./database.ts";
 import { openLab } from "./lab.ts";
@@ -39,9 +40,4 @@ For \`ptah migrations …\` on this machine:
   return 0;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`lab-database: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+await runAs("lab-database", () => main(process.argv.slice(2)));
