@@ -78,7 +78,8 @@ export function serverVersions(): ImageReferences {
 /** What `provideImages` noted last. @throws Error when no image was loaded yet. */
 export function imageReferences(): ImageReferences {
   const file = imagesFile(clusterDir(false));
-  if (!existsSync(file)) throw new Error(`no images are loaded: run "make lab", or "e2e/cluster/main.ts images" (${file} is missing)`);
+  if (!existsSync(file))
+    throw new Error(`no images are loaded: run "make lab", or "e2e/cluster/main.ts images" (${file} is missing)`);
   return readReferences(file);
 }
 
