@@ -14,8 +14,8 @@ export interface OperationCode {
 
 const AGAIN = "Nothing to do; it is tried again after spec.execution.failureRetryInterval.";
 const FAILED =
-  "Correct the rows or the declaration that the message speaks of, then read anew: kubectl ptah refresh schema/NAME --wait. " +
-  "The same statements would fail the same way.";
+  "Correct the rows or the declaration that the message speaks of: the same statements fail the same way until then. Then " +
+  "kubectl ptah refresh schema/NAME --wait, and look at the plan that waits: kubectl ptah plan NAME";
 const READ = "Nothing to do; a fresh read says what the database holds.";
 const PLANNED = "Nothing to do; what the database needs is planned again.";
 const LOG = "It is tried again by itself. If it stays: kubectl logs of the Pod the Event names.";
@@ -110,7 +110,7 @@ const APPLYING = [
     "stale_plan",
     "The database is no longer what the plan was made from; nothing was sent.",
     "approver",
-    "Look at the new plan before it is approved: kubectl ptah plan NAME.",
+    "Look at the new plan before it is approved: kubectl ptah plan NAME",
   ),
   c("apply_refused", "The executor refused the plan before it sent anything.", "nobody", PLANNED),
   c(

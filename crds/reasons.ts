@@ -405,7 +405,7 @@ const APPLY_REASONS = [
     ["ReconciliationFailed=True", "Applying=False"],
     "The Apply ended without proof either way. It is never run again; a fresh read says what the database holds.",
     "author",
-    "Correct the rows or the declaration that the message speaks of before the new plan is approved: kubectl ptah plan NAME.",
+    "Correct the rows or the declaration that the message speaks of before the new plan is approved: kubectl ptah plan NAME",
   ),
   r(
     "OutcomeUnknown",

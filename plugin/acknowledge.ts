@@ -47,7 +47,7 @@ export async function acknowledge(
       ? { state: "going" }
       : {
           state: "done",
-          message: `the hold of ${record.operationID} is over; kubectl ptah wait migration/${name} follows what comes`,
+          message: `the hold of ${record.operationID} is over; kubectl ptah wait migration/${name} -n ${session.namespace} follows what comes`,
         },
   );
   session.io.stdout(`${message}\n`);

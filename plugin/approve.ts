@@ -6,6 +6,7 @@ import type { Unseen } from "./attention.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, failed } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
+import { lastApply } from "./lastapply.ts";
 import { limits } from "./limits.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
@@ -92,7 +93,7 @@ function outcome<T extends Resource>(
 ): Verdict {
   if (approval === undefined) return { state: "stopped", message: "the approval was deleted" };
   const spent = approval.status?.consumedBy !== undefined || isTrue(approval, "Consumed");
-  const { status, metadata } = resource;
+  const { status } = resource;
   const mine = family.approvals.standing(resource)?.uid === plan.uid;
   if (!spent && isTrue(approval, "Stale")) {
     return {
@@ -110,12 +111,18 @@ function outcome<T extends Resource>(
   if (status?.phase === "Blocked" && (!spent || !mine)) return { state: "stopped", message: stuckMessage(resource) };
   if (spent && !underWay && status?.phase === "AwaitingApproval") {
     if (mine) return { state: "stopped", message: WITHDRAWN };
-    return {
-      state: "stopped",
-      message: `the plan ran and changes remain; a new plan waits: kubectl ptah ${family.planCommand} ${metadata.name}`,
-    };
+    return { state: "stopped", message: ranInVain(family, resource) };
   }
   return { state: "going", ...unseenApproval(approval) };
+}
+
+/** The approved plan was dispatched, and another waits. */
+function ranInVain(family: Family, resource: Resource): string {
+  const last = lastApply(resource);
+  if (last !== undefined)
+    return `the plan ${last.refused ? "was refused and nothing of it ran" : "failed"}: ${stuckMessage(resource)}`;
+  const { name, namespace } = resource.metadata;
+  return `the plan ran and changes remain; a new plan waits: kubectl ptah ${family.planCommand} ${name} -n ${namespace}`;
 }
 
 /** An approval without any condition has been looked at by nobody. */

@@ -89,7 +89,7 @@ describe("a manager that does not run", () => {
     const ran = await run(world, ["wait", "orders", "--wait-timeout", "1m"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr.split("none seems to run")).toHaveLength(3);
-    expect(ran.stderr).toMatch(/gave up after 60s: orders is AwaitingApproval .*no manager has looked at generation 3/);
+    expect(ran.stderr).toMatch(/gave up after 60s: orders is AwaitingApproval; no manager has looked at generation 3/);
   });
 });
 

@@ -23,6 +23,7 @@ export interface Resource extends Stored {
         | "lastReadRequest"
         | "nextReconciliationTime"
         | "journal"
+        | "resolvedRun"
         | "conditions"
       > & { readonly phase?: string | undefined; readonly plan?: { readonly uid: string } | undefined })
     | undefined;
@@ -100,7 +101,7 @@ export const MIGRATION: Family<Migration> = {
   record: (migration) => migration.status?.unresolvedRun,
   unsettleable: ({ metadata }) =>
     metadata.deletionTimestamp === undefined
-      ? `settle counts only while a migration is being deleted; use kubectl ptah acknowledge ${metadata.name}`
+      ? `settle counts only while a migration is being deleted; use kubectl ptah acknowledge ${metadata.name} -n ${metadata.namespace}`
       : undefined,
   source: (migration) => ({
     declared: declaredSource(migration.spec.artifact),

@@ -1,18 +1,23 @@
 /** `kubectl ptah journal`: what happened to a resource, as far back as its journal reaches. */
 import type { JournalEntry } from "../crds/index.ts";
+import type { ResolvedRun } from "../crds/status/index.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Resource, Target } from "./families.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant, table, visible } from "./text.ts";
 
+/** How a run that was held was settled: a field of the status, shown where no entry says as much. */
+const RESOLVED = "resolvedRun";
+
 /** What belongs to a run that ended, by its operation and not by its time. */
-const OF_A_RUN: ReadonlySet<JournalEntry["type"]> = new Set(["Verified", "RunAcknowledged"]);
+const OF_A_RUN: ReadonlySet<string> = new Set(["Verified", "RunAcknowledged", RESOLVED]);
 
 interface Row {
-  readonly entry: JournalEntry;
-  /** Under the end of its run. */
-  readonly joined: boolean;
+  readonly time: string;
+  readonly type: string;
+  readonly what: string;
+  readonly operationID?: string | undefined;
 }
 
 /** @throws Failure (nothing stored) when no manager has kept a journal yet */
@@ -21,17 +26,32 @@ export async function printJournal(session: Session, target: Target, output: "te
   const resource = await readResource(session, target);
   const journal = resource.status?.journal;
   if (journal === undefined) throw nothingStored(`${name} has no journal yet`);
-  const entries = journal.entries ?? [];
+  const entries = inOrder(journal.entries ?? []);
+  const resolved = resource.status?.resolvedRun;
   if (output === "json") {
     const { namespace, uid } = resource.metadata;
-    const content = { version: 1, kind: "Journal", namespace, name, uid, coveredSince: journal.coveredSince, entries };
+    const content = {
+      version: 1,
+      kind: "Journal",
+      namespace,
+      name,
+      uid,
+      coveredSince: journal.coveredSince,
+      entries,
+      resolvedRun: resolved,
+    };
     session.io.stdout(`${JSON.stringify(content, undefined, 2)}\n`);
     return EXIT.printed;
   }
-  const rows = joinedByRun(entries).map(({ entry, joined }) => [
-    instant(entry.time) ?? "",
-    joined ? `  ${entry.type}` : entry.type,
-    visible(wordsOf(entry, verdictOn(entry, resource))),
+  const said = entries.map((entry): Row => {
+    const what = wordsOf(entry, verdictOn(entry, resource, entries));
+    return { time: entry.time, type: entry.type, what, operationID: entry.operationID };
+  });
+  const settling = resolved === undefined || isSaid(resolved, entries) ? [] : [settlementRow(resolved)];
+  const rows = joinedByRun(inOrder([...said, ...settling])).map(({ row, joined }) => [
+    instant(row.time) ?? "",
+    joined ? `  ${row.type}` : row.type,
+    visible(row.what),
   ]);
   const lines = [
     ...field("Covered since", instant(journal.coveredSince)),
@@ -42,18 +62,48 @@ export async function printJournal(session: Session, target: Target, output: "te
   return EXIT.printed;
 }
 
-/** Oldest first; a run's reading and acknowledgment stand under its end, so that they read as one execution. */
-function joinedByRun(entries: readonly JournalEntry[]): Row[] {
-  const ends = new Map<string | undefined, JournalEntry>();
-  for (const entry of entries) if (entry.type === "RunFinished") ends.set(entry.operationID, entry);
-  const endOf = (entry: JournalEntry): JournalEntry | undefined =>
-    entry.operationID !== undefined && OF_A_RUN.has(entry.type) ? ends.get(entry.operationID) : undefined;
-  return entries
-    .filter((entry) => endOf(entry) === undefined)
-    .flatMap((entry) => [
-      { entry, joined: false },
-      ...entries.filter((other) => endOf(other) === entry).map((other) => ({ entry: other, joined: true })),
+/** By time, oldest first; a run's end has its Job's clock and may be a moment older than what was written before it. */
+function inOrder<T extends { readonly time: string }>(list: readonly T[]): T[] {
+  return [...list].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
+
+/** A run's reading and what settled it stand under its end, so that they read as one execution. */
+function joinedByRun(rows: readonly Row[]): { readonly row: Row; readonly joined: boolean }[] {
+  const ends = new Map<string | undefined, Row>();
+  for (const row of rows) if (row.type === "RunFinished") ends.set(row.operationID, row);
+  const endOf = (row: Row): Row | undefined =>
+    row.operationID !== undefined && OF_A_RUN.has(row.type) ? ends.get(row.operationID) : undefined;
+  return rows
+    .filter((row) => endOf(row) === undefined)
+    .flatMap((row) => [
+      { row, joined: false },
+      ...rows.filter((other) => endOf(other) === row).map((other) => ({ row: other, joined: true })),
     ]);
+}
+
+/** Whether an entry says already how the run was settled: a person's own, or the reading that settled it then. */
+function isSaid(resolved: ResolvedRun, entries: readonly JournalEntry[]): boolean {
+  return entries.some(({ type, operationID, time }) => {
+    if (operationID !== resolved.operationID) return false;
+    return type === "RunAcknowledged" || (type === "Verified" && time === resolved.resolvedAt && !resolved.by);
+  });
+}
+
+const BY: Readonly<Record<ResolvedRun["resolution"], string>> = {
+  Reading: "settled by a reading",
+  Superseded: "given up for a newer declaration",
+  Acknowledged: "acknowledged",
+  Settled: "settled by a person's word",
+};
+
+function settlementRow({ operationID, outcome, resolution, by, acknowledgment, resolvedAt }: ResolvedRun): Row {
+  const words = [
+    outcome,
+    `${BY[resolution]} (${resolution})`,
+    ...(acknowledgment === undefined ? [] : [`acknowledgment ${acknowledgment.name}`]),
+    ...(by === undefined ? [] : [`by ${by.username}`]),
+  ];
+  return { time: resolvedAt, type: RESOLVED, what: words.join(", "), operationID };
 }
 
 /** Why policy does not let a plan run, by reason: the journal holds that a plan was published, the status what became of it. */
@@ -62,11 +112,18 @@ const REFUSED: Readonly<Record<string, string>> = {
   ApplyDisabled: "not applied by policy (ApplyDisabled)",
 };
 
-/** What policy says of the plan that stands; nothing of earlier ones. */
-function verdictOn(entry: JournalEntry, resource: Resource): string | undefined {
-  const stands = entry.type === "PlanPublished" && entry.plan?.uid === resource.status?.plan?.uid;
-  return stands ? REFUSED[conditionOf(resource, "Ready")?.reason ?? ""] : undefined;
+/** What became of a plan: what policy says of the one that stands; of an earlier one, that nothing of it ran. */
+function verdictOn(entry: JournalEntry, resource: Resource, entries: readonly JournalEntry[]): string | undefined {
+  const uid = entry.plan?.uid;
+  if (entry.type !== "PlanPublished" || uid === undefined) return undefined;
+  if (uid === resource.status?.plan?.uid) return REFUSED[conditionOf(resource, "Ready")?.reason ?? ""];
+  const later = entries.slice(entries.indexOf(entry) + 1);
+  const ran = later.some((other) => RUNS.has(other.type) && other.plan?.uid === uid);
+  return !ran && later.some((other) => other.type === "PlanPublished") ? "never ran" : undefined;
 }
+
+/** Entries of what a plan was dispatched for. */
+const RUNS: ReadonlySet<string> = new Set(["ApplyFinished", "RunFinished"]);
 
 /** Names and reasons of one entry; a journal holds no messages. */
 function wordsOf(entry: JournalEntry, verdict: string | undefined): string {

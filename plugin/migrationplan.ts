@@ -23,8 +23,20 @@ function namedPlan(migration: Migration, choice: PlanChoice): Named {
   }
   const { lastRun } = status ?? {};
   if (lastRun?.plan === undefined || lastRun.outcome !== "Applied")
-    throw nothingStored(`${where} has no applied plan (last run ${lastRun?.outcome ?? "none"})`);
+    throw nothingStored(`${where} has no plan that was applied whole: ${insteadOf(migration)}`);
   return lastRun.plan;
+}
+
+/** What there is instead of an applied plan. */
+function insteadOf({ metadata, status }: Migration): string {
+  const { lastRun, resolvedRun } = status ?? {};
+  if (lastRun === undefined) return "nothing was run yet";
+  const settled = resolvedRun?.operationID === lastRun.operationID ? ` and is settled (${resolvedRun.resolution})` : "";
+  const { name, namespace } = metadata;
+  return (
+    `its last run ended ${lastRun.outcome}${settled}. kubectl ptah migration ${name} -n ${namespace} shows what the ` +
+    `database holds, kubectl ptah journal migration/${name} -n ${namespace} what happened`
+  );
 }
 
 /**

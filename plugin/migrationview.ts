@@ -25,8 +25,17 @@ import { field, instant, table, visible } from "./text.ts";
 export const MIGRATION_COLUMNS: readonly OwnColumn<Migration>[] = [
   { head: "CURRENT", key: "currentVersion", of: ({ status }) => status?.history?.currentVersion },
   { head: "PENDING", key: "pendingCount", of: ({ status }) => status?.history?.pendingCount },
-  { head: "LAST RUN", key: "lastRunOutcome", of: ({ status }) => status?.lastRun?.outcome },
+  {
+    head: "LAST RUN",
+    key: "lastRunOutcome",
+    of: ({ status }) => status?.lastRun?.outcome,
+    text: ({ status }) => status?.lastRun && `${status.lastRun.outcome}${isSettled(status) ? " (settled)" : ""}`,
+  },
 ];
+
+/** The run that nobody could account for at first is accounted for. */
+const isSettled = ({ lastRun, resolvedRun }: NonNullable<Migration["status"]>): boolean =>
+  lastRun !== undefined && resolvedRun?.operationID === lastRun.operationID;
 
 /** What was read for one view. */
 interface Seen {
@@ -85,7 +94,7 @@ function migrationLines(session: Session, { migration, silence, warning, plan, u
     ...(status?.lastRun === undefined ? [] : ["", ...runLines(status.lastRun)]),
     ...pendingLines(migration, plan, unshown),
     ...revisionLines(status?.history),
-    ...conditionLines(migration),
+    ...conditionLines(migration, [["Run message", status?.lastRun?.message]]),
     ...nextLines(migration),
   ];
 }
@@ -113,7 +122,9 @@ function historyLines(history: MigrationHistory | undefined): string[] {
 /** How the hold of a run ends, whatever the history's own verdict advises. */
 function heldUntil({ status, metadata }: Migration): string | undefined {
   if (status?.unresolvedRun === undefined) return undefined;
-  return `a read with nothing pending settles it, or kubectl ptah acknowledge ${metadata.name} -n ${metadata.namespace}`;
+  const deleting = metadata.deletionTimestamp !== undefined;
+  const word = deleting ? `settle migration/${metadata.name}` : `acknowledge ${metadata.name}`;
+  return `a read with nothing pending settles it, or kubectl ptah ${word} -n ${metadata.namespace}`;
 }
 
 function resolvedOf({ status }: Migration): string | undefined {

@@ -1,31 +1,76 @@
 import { expect, test } from "bun:test";
-import { explainReason } from "../crds/reasons.ts";
+import { REASONS } from "../crds/reasons.ts";
 import type { Resource } from "./families.ts";
-import { adviceAt, nextOf } from "./next.ts";
+import { nextOf, stepOf } from "./next.ts";
 
-const resource = (kind: string) =>
-  ({ kind, metadata: { name: "orders", namespace: "shop" }, spec: {} }) as unknown as Resource;
+const resource = (kind: string, reason: string, message = "so it is", status: object = {}, metadata: object = {}) =>
+  ({
+    kind,
+    metadata: { name: "orders", namespace: "shop", ...metadata },
+    spec: {},
+    status: { ...status, conditions: [{ type: "Ready", status: "False", reason, message }] },
+  }) as unknown as Resource;
+const schema = (reason: string, message?: string) => resource("PtahSchema", reason, message);
+const migration = (reason: string, message?: string, status?: object, metadata?: object) =>
+  resource("PtahMigration", reason, message, status, metadata);
 
 test("a command names the resource, its namespace and its kind", () => {
-  expect(nextOf("AwaitingApproval", resource("PtahSchema"))).toBe("kubectl ptah approve orders -n shop");
-  expect(nextOf("AwaitingApproval", resource("PtahMigration"))).toBe("kubectl ptah approve migration/orders -n shop");
-  expect(nextOf("Nonsense", resource("PtahSchema"))).toBeUndefined();
+  expect(nextOf(schema("AwaitingApproval"))).toBe("kubectl ptah approve orders -n shop");
+  expect(nextOf(migration("AwaitingApproval"))).toBe("kubectl ptah approve migration/orders -n shop");
+  expect(nextOf(schema("Nonsense"))).toBeUndefined();
+});
+
+test("every reason that Ready may have has a next step, and every command in it its namespace", () => {
+  const bare: string[] = [];
+  for (const { reason, conditions } of REASONS.filter((entry) => entry.conditions.includes("Ready=False"))) {
+    for (const one of [schema(reason), migration(reason)]) {
+      const next = nextOf(one);
+      if (next === undefined || next.length < 5 || next.includes("NAME") || next.includes("CODE"))
+        bare.push(`${reason}: ${next} (${conditions.length})`);
+      for (const [command] of (next ?? "").matchAll(/kubectl (?:ptah (?!explain)|edit|events --for)[^;:.,(]*/g))
+        if (!command.includes("-n shop")) bare.push(`${reason}: ${command}`);
+    }
+  }
+  expect(bare).toEqual([]);
 });
 
 test("of an operation that failed the code in the message says who acts and how", () => {
-  const { reason } = explainReason("OperationFailed");
-  if (reason === undefined) throw new Error("the table lost OperationFailed");
-  const message = (code: string) => `Observe ended with ${code}: why.`;
-  const who = (code: string) => adviceAt(reason, resource("PtahSchema"), message(code)).who;
-  expect([who("connection_failed"), who("history_refused")]).toEqual(["database administrator", "author"]);
-  expect(nextOf("OperationFailed", resource("PtahMigration"), message("history_refused"))).toBeUndefined();
-  expect(nextOf("OperationFailed", resource("PtahMigration"), "no code in it")).toBeUndefined();
+  const step = (code: string) => stepOf(migration("OperationFailed", `History ended with ${code}: why.`));
+  expect([step("connection_failed")?.who, step("history_refused")?.who]).toEqual(["database administrator", "author"]);
+  expect(step("history_refused")?.lines).toEqual(["Change what the message names."]);
+  expect(nextOf(migration("OperationFailed", "no code in it"))).toBe("As the message says.");
 });
 
-test("advice that the message holds is not said twice, a command is", () => {
-  const schema = resource("PtahSchema");
-  expect(nextOf("PlanRefused", schema, "a.sql:2: syntax error; correct the file")).toBeUndefined();
-  expect(nextOf("ApplyDisabled", schema, "spec.policy.apply is Never; set it to OnApproval")).toBeUndefined();
-  expect(nextOf("ApplyDisabled", schema, "Plans are recorded")).toStartWith("Set spec.policy.apply");
-  expect(nextOf("AwaitingApproval", schema, "kubectl ptah approve shows it")).toContain("orders -n shop");
+test("a migration that is being deleted with a run on hold is told the one word that lets it go", () => {
+  const status = { unresolvedRun: { operationID: "x" } };
+  const next = nextOf(migration("OutcomeUnknown", "held", status, { deletionTimestamp: "2026-01-01T00:00:00Z" }));
+  expect(next).toEndWith("kubectl ptah settle migration/orders -n shop lets it be deleted.");
+  expect(next).not.toContain("acknowledge");
+  expect(next).not.toContain("refresh");
+});
+
+const dirty = (outcome: string, applied: number, status: object = {}) =>
+  stepOf(
+    migration("HistoryDirty", "Version 2 is not finished", {
+      history: { currentVersion: 1, dirtyRevision: { version: 2, applied, total: 3 } },
+      lastRun: { outcome, failure: { version: 2, statement: applied + 1 } },
+      ...status,
+    }),
+  )?.lines ?? [];
+
+test("of a dirty row the commands fit what is known of the version, with its number", () => {
+  const nothing = dirty("Failed", 0);
+  expect(nothing[0]).toBe("Nothing of version 2 is kept. Mend what made it fail, then one of:");
+  expect(nothing.join(" ")).not.toContain("--force");
+  expect(nothing[1]).toEndWith("ptah migrations repair --migrations-dir DIR --version 2 --resume-from 1");
+  expect(nothing[2]).toEndWith("ptah migrations set --migrations-dir DIR --version 1");
+  expect(nothing.at(-1)).toBe("then: kubectl ptah refresh migration/orders -n shop --wait");
+  const kept = dirty("Partial", 2, { unresolvedRun: { operationID: "x" } });
+  expect(kept[0]).toStartWith("Of version 2 statements 1 to 2 of 3 are kept.");
+  expect(kept[1]).toEndWith("--version 2 --resume-from 3");
+  expect(kept[2]).toEndWith("--version 2 --force");
+  expect(kept.at(-1)).toEndWith("kubectl ptah acknowledge orders -n shop");
+  const unknown = dirty("Unknown", 1);
+  expect(unknown[0]).toStartWith("Look in the database which statements of version 2 took effect");
+  expect(unknown[1]).toEndWith("--resume-from 2 --force");
 });

@@ -1,41 +1,48 @@
-/** The next command of a reason, as it can be pasted. */
-import { type Advice, adviceFor, explainReason, type Reason } from "../crds/reasons.ts";
+/** The next step of a resource, with commands as they can be pasted. */
+import { type Advice, adviceFor, explainReason, type Reason, SETTLE } from "../crds/reasons.ts";
 import { codeIn } from "../crds/trouble.ts";
-import type { Resource } from "./families.ts";
-import { familyOf } from "./resource.ts";
+import { dirtySteps } from "./dirty.ts";
+import type { Migration, Resource } from "./families.ts";
+import { lastApply } from "./lastapply.ts";
+import { conditionOf, familyOf } from "./resource.ts";
 
-/** What of a remedy tells it from others: a field, a flag, a command. */
-const REMEDY = /spec(?:\.\w+)+|--[a-z][\w-]*|kubectl ptah \w+/g;
-
-/**
- * The sentence of the table of reasons with the resource's own name and namespace.
- * @param message what is shown beside it: advice that it already holds is not said twice, a command that can be pasted is
- * @returns undefined for another reason, and where the message says as much
- */
-export function nextOf(reason: string, resource: Resource, message = ""): string | undefined {
-  const { reason: entry } = explainReason(reason);
-  if (entry === undefined) return undefined;
-  const { next } = adviceAt(entry, resource, message);
-  if (message !== "" && said(next, message)) return undefined;
-  const at = resource.metadata;
-  const where = at.namespace === undefined ? at.name : `${at.name} -n ${at.namespace}`;
-  return next.replaceAll("NAME", where);
+/** Who acts, and what to do: a sentence, and commands on further lines where there is a choice. */
+export interface Step {
+  readonly who: Advice["who"];
+  readonly lines: readonly string[];
 }
 
+/** What there is to do by what the status tells; undefined where all is well, or the reason is of a newer operator. */
+export function stepOf(resource: Resource): Step | undefined {
+  const ready = conditionOf(resource, "Ready");
+  const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
+  if (ready === undefined || entry === undefined) return undefined;
+  const migration = familyOf(resource) === "migration" ? (resource as Migration) : undefined;
+  if (migration?.status?.unresolvedRun !== undefined && migration.metadata.deletionTimestamp !== undefined)
+    return placed(SETTLE, resource, ready.message);
+  const lines = entry.reason === "HistoryDirty" && migration !== undefined ? dirtySteps(migration) : undefined;
+  if (lines !== undefined) return { who: "database administrator", lines };
+  const failed = entry.reason === "AwaitingApproval" ? lastApply(resource) : undefined;
+  return placed(failed?.advice ?? adviceAt(entry, resource, ready.message), resource, ready.message);
+}
+
+/** The same on one line. */
+export const nextOf = (resource: Resource): string | undefined => stepOf(resource)?.lines.join(" ");
+
 /** Who acts and how: of an operation that failed, what its code says. */
-export function adviceAt(entry: Reason, resource: Resource, message: string): Advice {
+function adviceAt(entry: Reason, resource: Resource, message: string): Advice {
   const code = entry.reason === "OperationFailed" ? codeIn(message) : undefined;
   return adviceFor(code ?? entry, familyOf(resource));
 }
 
-function said(next: string, message: string): boolean {
-  if (next.startsWith("kubectl ")) return false;
-  if (
-    next.includes("the message names") ||
-    next.startsWith("The message names") ||
-    next.startsWith("As the message says")
-  )
-    return true;
-  const remedies: readonly string[] = next.match(REMEDY) ?? [];
-  return remedies.length > 0 && remedies.every((remedy) => message.includes(remedy));
+/** What points at the code in a message. */
+const EXPLAIN_CODE = /; kubectl ptah explain CODE [^.]*/;
+
+/** With the resource's own name, its namespace and the message's code. */
+function placed({ who, next }: Advice, resource: Resource, message: string): Step {
+  const { name, namespace } = resource.metadata;
+  const where = namespace === undefined ? name : `${name} -n ${namespace}`;
+  const code = codeIn(message)?.code;
+  const explained = code === undefined ? next.replace(EXPLAIN_CODE, "") : next.replace("CODE", code);
+  return { who, lines: [explained.replaceAll("NAME", where)] };
 }

@@ -1,10 +1,9 @@
 /** What is shown alike of a resource of every kind: where it stands, what is under way, what to do next, and lists of them. */
-import { explainReason } from "../crds/reasons.ts";
 import { nobodyLooks, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Family, Resource, UnsettledRecord } from "./families.ts";
 import { limits } from "./limits.ts";
-import { adviceAt, nextOf } from "./next.ts";
+import { stepOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
 import type { Session } from "./session.ts";
 import { type Colors, field, instant, span, table, visible } from "./text.ts";
@@ -37,21 +36,37 @@ export function operationOf(resource: Resource): string | undefined {
 export const unsettledOf = (record: UnsettledRecord | undefined): string | undefined =>
   record && `${record.outcome}, Job ${record.job.name}, recorded ${instant(record.recordedAt)}`;
 
-export function conditionLines(resource: Resource): string[] {
-  const shown = (resource.status?.conditions ?? []).filter((c) => c.status === "True" || c.type === "Ready");
+/** @param told messages that stand above already, by the name of their field: a long one is printed once */
+export function conditionLines(
+  resource: Resource,
+  told: readonly (readonly [string, string | undefined])[] = [],
+): string[] {
+  const all = resource.status?.conditions ?? [];
+  const ready = all.filter((c) => c.type === "Ready");
+  const shown = [...ready, ...all.filter((c) => c.status === "True" && c.type !== "Ready")];
   if (shown.length === 0) return [];
-  const rows = shown.map((c) => [`  ${c.type}`, c.status, c.reason, visible(c.message).replaceAll("\n", " ")]);
+  const places = new Map<string, string>();
+  for (const [field, message] of told) if (message !== undefined) places.set(message, field);
+  const rows = shown.map(({ type, status, reason, message }) => {
+    const place = places.get(message);
+    if (place === undefined) places.set(message, type);
+    const said = place === undefined ? visible(message).replaceAll("\n", " ") : `(as ${place})`;
+    return [`  ${type}`, status, reason, said];
+  });
   return ["", "Conditions:", ...table(rows)];
 }
 
-/** Who acts and the next command, from the table of reasons. */
+/** Who acts and the next command. */
 export function nextLines(resource: Resource): string[] {
-  const ready = conditionOf(resource, "Ready");
-  const entry = ready === undefined || ready.status === "True" ? undefined : explainReason(ready.reason).reason;
-  if (entry === undefined) return [];
-  const message = ready?.message ?? "";
-  const next = nextOf(entry.reason, resource, message) ?? "as the message of Ready says";
-  return ["", ...field("Who acts", adviceAt(entry, resource, message).who), ...field("Next", next)];
+  const step = stepOf(resource);
+  if (step === undefined) return [];
+  const [first, ...more] = step.lines;
+  return [
+    "",
+    ...field("Who acts", step.who),
+    ...field("Next", first),
+    ...more.map((line) => `                ${line}`),
+  ];
 }
 
 /** What the JSON of every kind begins with. */
@@ -92,6 +107,8 @@ export interface OwnColumn<T> {
   readonly head: string;
   readonly key: string;
   of(resource: T): string | number | undefined;
+  /** For a reader, where that says more. */
+  text?(resource: T): string | undefined;
 }
 
 export interface ListOptions<T> {
@@ -151,7 +168,7 @@ function row<T extends Resource>(resource: T, all: boolean, own: readonly OwnCol
     resource.metadata.name,
     resource.status?.phase ?? "",
     conditionOf(resource, "Ready")?.reason ?? "",
-    ...own.map((column) => String(column.of(resource) ?? "")),
+    ...own.map((column) => String((column.text ?? column.of)(resource) ?? "")),
     due,
   ];
 }

@@ -97,7 +97,7 @@ export function checkLines(migration: Migration, record: UnsettledRecord): strin
   const lines = [
     ...steps,
     "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set (worked example: docs/migration-runs.md)",
-    `kubectl ptah refresh migration/${migration.metadata.name} --wait then settles the run by itself where nothing is left pending`,
+    `kubectl ptah refresh migration/${migration.metadata.name} -n ${migration.metadata.namespace} --wait then settles the run by itself where nothing is left pending`,
   ];
   return ["Look in the database before you answer:", ...lines.map((line, index) => `  ${index + 1}. ${line}`)];
 }

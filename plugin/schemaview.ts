@@ -2,6 +2,7 @@
 import { nobodyLooks, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
 import type { Schema, Target } from "./families.ts";
+import { lastApply } from "./lastapply.ts";
 import {
   conditionLines,
   nextLines,
@@ -31,6 +32,7 @@ export async function printSchema(
 
 function schemaLines(schema: Schema, silence: string | undefined, colors: Colors): string[] {
   const { spec, status } = schema;
+  const failed = lastApply(schema)?.message;
   return [
     ...standingLines("Schema", schema, silence, colors),
     ...field("Engine", engineOf(schema)),
@@ -44,7 +46,8 @@ function schemaLines(schema: Schema, silence: string | undefined, colors: Colors
     ...field("Plan", planOf(schema)),
     ...field("Applied", appliedOf(schema)),
     ...field("Unsettled", unsettledOf(status?.pendingObservation)),
-    ...conditionLines(schema),
+    ...field("Last Apply", failed && visible(failed).replaceAll("\n", " ")),
+    ...conditionLines(schema, [["Last Apply", failed]]),
     ...nextLines(schema),
   ];
 }
@@ -58,8 +61,11 @@ function engineOf(schema: Schema): string {
 function driftOf(schema: Schema): string | undefined {
   const target = schema.status?.target;
   if (target?.highestDriftSeverity === undefined) return undefined;
+  const count = target.driftFindingCount ?? 0;
   const findings = (target.driftFindings ?? []).map((finding) => `${finding.category} ${finding.count}`);
-  return [`${target.driftFindingCount ?? 0} (${target.highestDriftSeverity})`, ...findings].join(", ");
+  const rated = `${count} difference${count === 1 ? "" : "s"} of severity ${target.highestDriftSeverity}`;
+  const classed = schema.status?.plan === undefined ? [] : ["what a statement risks is its class, in the plan"];
+  return [[rated, ...findings].join(", "), ...classed].join("; ");
 }
 
 function planOf(schema: Schema): string | undefined {

@@ -39,8 +39,9 @@ describe("waiting for a reading that fails", () => {
       },
     });
     expect([ran.code, ran.stdout]).toEqual([1, ""]);
-    expect(ran.stderr).toContain("orders: Failed: Observe ended with authentication_failed: why.");
-    expect(ran.stderr).toContain("orders is Failed (OperationFailed): Observe ended with authentication_failed: why.");
+    expect(ran.stderr).toStartWith(
+      "kubectl-ptah: orders is Failed (OperationFailed): Observe ended with authentication_failed: why.",
+    );
     expect(ran.stderr).toEndWith("Once it is mended: kubectl ptah refresh schema/orders -n shop --wait\n");
   });
 

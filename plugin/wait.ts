@@ -3,6 +3,7 @@ import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
+import { lastApply } from "./lastapply.ts";
 import { limits } from "./limits.ts";
 import { nextOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
@@ -39,12 +40,19 @@ export function stuckMessage(resource: Resource): string {
   const ready = conditionOf(resource, "Ready");
   const phase = resource.status?.phase ?? "not seen by a manager yet";
   if (ready === undefined) return `${name} is ${phase}`;
-  const next = nextOf(ready.reason, resource, ready.message);
-  const message = visible(ready.message)
-    .replaceAll("\n", " ")
-    .replace(/([^.!?])$/, "$1.");
+  const next = nextOf(resource);
+  const failed = lastApply(resource)?.message;
+  const message = [...(failed === undefined || failed === ready.message ? [] : [failed]), ready.message]
+    .map(sentence)
+    .join(" ");
   return `${name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
 }
+
+/** On one line, with its end. */
+const sentence = (text: string): string =>
+  visible(text)
+    .replaceAll("\n", " ")
+    .replace(/([^.!?])$/, "$1.");
 
 /** Held up by something that may pass within moments: a record whose own reading is still to come. */
 const isHeld = (family: Family, resource: Resource): boolean =>
@@ -81,8 +89,9 @@ export async function waitUntil<T extends Resource>(
   for (;;) {
     const resource = await look(session, target, seen);
     if (resource !== undefined) {
-      remember(session, seen, resource);
+      refuseOther(seen, resource);
       const verdict = await judge(resource);
+      remember(session, seen, resource, verdict);
       if (verdict.state === "done") return verdict.message;
       if (verdict.state === "stopped") throw failed(verdict.message);
       await tellUnseen(session, seen, verdict.unseen ?? unseenOf(resource, io.nowMs()));
@@ -110,25 +119,37 @@ interface Seen<T extends Resource> extends Reach {
 function whereItStands<T extends Resource>(target: Target<T>, seen: Seen<T>): string {
   if (seen.failing !== undefined) return `${target.name} cannot be read: ${seen.failing.why}`;
   if (seen.last === undefined) return `${target.name} could not be read`;
-  return [stuckMessage(seen.last), ...(seen.unseen?.said === undefined ? [] : [seen.unseen.said])].join("; ");
+  // Nothing of what the status advises helps while nobody looks.
+  const { said } = seen.unseen ?? {};
+  if (said === undefined) return stuckMessage(seen.last);
+  return `${target.name} is ${seen.last.status?.phase ?? "not seen by a manager yet"}; ${said}`;
 }
 
 const say = (session: Session, sentence: string): void => session.io.stderr(`kubectl-ptah: ${sentence}\n`);
 
-/** Says a change of phase or of its message once. @throws Failure when it is another object under the same name */
-function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T): void {
+/** @throws Failure when it is another object under the same name */
+function refuseOther<T extends Resource>({ last }: Seen<T>, { metadata }: T): void {
+  if (last !== undefined && last.metadata.uid !== metadata.uid)
+    throw failed(`${metadata.name} was replaced by another object`);
+}
+
+/** Says a change of phase or of its message once, unless the last word says as much. */
+function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T, verdict: Verdict): void {
   const { last } = seen;
-  const { name, uid } = resource.metadata;
-  if (last !== undefined && last.metadata.uid !== uid) throw failed(`${name} was replaced by another object`);
-  const sentence = standing(resource);
-  if (last === undefined || standing(last) !== sentence) say(session, `${name}: ${sentence}`);
+  const now = standing(resource);
+  const said = verdict.state === "stopped" && verdict.message.includes(sayingOf(resource));
+  if (!said && (last === undefined || standing(last) !== now)) say(session, `${resource.metadata.name}: ${now}`);
   seen.last = resource;
 }
+
+/** What the condition Ready says. */
+const sayingOf = (resource: Resource): string =>
+  visible(conditionOf(resource, "Ready")?.message ?? "").replaceAll("\n", " ");
 
 /** The phase, with what the condition Ready says beside it. */
 function standing(resource: Resource): string {
   const phase = resource.status?.phase ?? "not seen by a manager yet";
-  const message = visible(conditionOf(resource, "Ready")?.message ?? "").replaceAll("\n", " ");
+  const message = sayingOf(resource);
   return message === "" ? phase : `${phase}: ${message}`;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { contentDigest, sourceManifest } from "../crds/fingerprints.ts";
 import { refusal } from "../kube/testing.ts";
-import { digest, planDocument, run, type World, waitingWorld } from "./testing.ts";
+import { condition, digest, planDocument, run, type World, waitingWorld } from "./testing.ts";
 
 const REQUEST = "operator.ptah.run/read-requested-at";
 const SETTLED = "operator.ptah.run/settled-apply";
@@ -215,6 +215,51 @@ describe("kubectl ptah approve", () => {
     expect(ran.requests.filter((request) => request.path.includes("ptahschemaapprovals/")).length).toBe(4);
   });
 
+  const failedApply = (message: string) => ({
+    ...condition("ReconciliationFailed", "True", "ApplyOutcomeUnknown", message),
+  });
+  const endsWith = async (message: string) => {
+    const world = waitingWorld();
+    const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
+      onSleep: () => {
+        spent(world);
+        const { plan } = world.get("ptahschemas", "orders")["status"] as { plan: object };
+        world.status({
+          plan: { ...plan, uid: "plan-2", fingerprint: digest("b") },
+          unproven: { applies: 1, desiredStateFingerprint: digest("6") },
+          conditions: [{ ...ready("AwaitingApproval"), message: "The plan waits." }, failedApply(message)],
+        });
+      },
+    });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).not.toContain("the plan ran");
+    return { ran, world };
+  };
+
+  test("--wait says first that the Apply failed and why, and then what comes before another approval", async () => {
+    const message = "Apply ended with apply_failed: statement 1 of 3 failed (SQLSTATE 23502); nothing is kept.";
+    const { ran, world } = await endsWith(message);
+    expect(ran.stderr).toContain(
+      `the plan failed: orders is AwaitingApproval (AwaitingApproval): ${message} The plan waits.`,
+    );
+    const step = "Next: Correct the rows or the declaration that the message speaks of";
+    expect(ran.stderr).toContain(step);
+    expect(ran.stderr).toEndWith("kubectl ptah plan orders -n shop\n");
+    expect((await run(world, ["wait", "orders"])).stderr).toContain(`${message} The plan waits. ${step}`);
+    const shown = (await run(world, ["schema", "orders"])).stdout;
+    expect(shown).toContain(`Last Apply:     ${message}\n`);
+    expect(shown.split(message)).toHaveLength(2);
+    expect(shown).toContain("Who acts:       author\nNext:           Correct the rows or the declaration");
+    expect(shown).not.toContain("kubectl ptah approve");
+  });
+
+  test("--wait says that a plan was refused because the database had moved, and where to look", async () => {
+    const message = "Apply ended with stale_plan: the database is no longer what the plan was made from.";
+    const { ran } = await endsWith(message);
+    expect(ran.stderr).toContain("the plan was refused and nothing of it ran: orders is AwaitingApproval");
+    expect(ran.stderr).toEndWith("Look at the new plan before it is approved: kubectl ptah plan orders -n shop\n");
+  });
+
   test("--wait stops when the plan ran and changes remain", async () => {
     const world = waitingWorld();
     const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
@@ -225,7 +270,7 @@ describe("kubectl ptah approve", () => {
       },
     });
     expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain("the plan ran and changes remain; a new plan waits: kubectl ptah plan orders");
+    expect(ran.stderr).toContain("the plan ran and changes remain; a new plan waits: kubectl ptah plan orders -n shop");
   });
 });
 
@@ -285,18 +330,32 @@ describe("kubectl ptah wait", () => {
     );
   });
 
-  test("says a remedy once where the message holds it already", async () => {
+  test.each([
+    [
+      "PlanRefused",
+      "Refused with invalid_schema: orders.sql:3: syntax error",
+      "kubectl ptah explain invalid_schema tells",
+    ],
+    [
+      "PodCannotStart",
+      "Pod x of Observe cannot start: Secret nosuch-url does not exist.",
+      "Create or correct what the message",
+    ],
+    ["ApplyDisabled", "spec.policy.apply is Never", "Set spec.policy.apply to OnApproval"],
+    [
+      "RealmConflict",
+      "Remove or suspend one, or set spec.target.sharedRealm.",
+      "Set spec.target.sharedRealm on every resource",
+    ],
+  ])("says of %s the next step that schema prints", async (reason, message, next) => {
     const world = waitingWorld();
-    const refused = (reason: string, message: string) =>
-      world.status({ phase: "Blocked", conditions: [{ ...ready(reason), message }] });
-    refused("PlanRefused", "Plan ended with plan_refused: orders.sql:3: syntax error; correct the file");
-    expect((await run(world, ["wait", "orders"])).stderr).toEndWith("orders.sql:3: syntax error; correct the file.\n");
-    refused("RealmConflict", "Remove or suspend one, or have every claimant set spec.target.sharedRealm.");
-    expect((await run(world, ["wait", "orders"])).stderr).not.toContain("Next:");
-    refused("ApplyDisabled", "Plans are recorded and none is applied");
-    expect((await run(world, ["wait", "orders"])).stderr).toContain(
-      "applied. Next: Set spec.policy.apply to OnApproval",
-    );
+    world.status({ phase: "Blocked", conditions: [{ ...ready(reason), message }] });
+    const waited = await run(world, ["wait", "orders"]);
+    expect(waited.stderr).toContain(`(${reason}): ${message}`);
+    const shown = (await run(world, ["schema", "orders"])).stdout;
+    const [, step = "lost"] = /Next: {11}(.*)/.exec(shown) ?? [];
+    expect(step).toContain(next);
+    expect(waited.stderr).toContain(` Next: ${step}`);
   });
 
   test("waits for a phase where one is named", async () => {

@@ -1,0 +1,50 @@
+/** A schema's last Apply that did not do what it should: what it said of itself, and what comes first then. */
+import type { Advice } from "../crds/reasons.ts";
+import { codeIn } from "../crds/trouble.ts";
+import type { Resource, Schema } from "./families.ts";
+import { conditionOf, familyOf } from "./resource.ts";
+
+export interface LastApply {
+  /** What it reported, with its code. */
+  readonly message: string;
+  /** It was refused before it sent anything. */
+  readonly refused: boolean;
+  /** Where what is declared has changed since, the plan that waits is another one and may be right. */
+  readonly advice: Advice;
+}
+
+/** Codes of an Apply that sent nothing. */
+const NOTHING_SENT: ReadonlySet<string> = new Set([
+  "stale_plan",
+  "apply_refused",
+  "target_binding_mismatch",
+  "coordination_binding_mismatch",
+  "session_changed",
+  "dispatch_deadline_expired",
+  "execution_deadline_expired",
+  "plan_digest_mismatch",
+  "invalid_plan",
+  "server_version_changed",
+]);
+
+const LOOK: Advice = {
+  who: "approver",
+  next: "Look at what is left to change before it is approved: kubectl ptah plan NAME",
+};
+
+/** @returns undefined for a migration, and where the last Apply was proved or none failed */
+export function lastApply(resource: Resource): LastApply | undefined {
+  const failed = conditionOf(resource, "ReconciliationFailed");
+  if (familyOf(resource) !== "schema" || failed?.status !== "True" || failed.reason !== "ApplyOutcomeUnknown")
+    return undefined;
+  const { unproven, plan } = (resource as Schema).status ?? {};
+  const code = codeIn(failed.message);
+  const refused = code !== undefined && NOTHING_SENT.has(code.code);
+  const advised = code === undefined || code.who === "nobody" ? LOOK : code;
+  const another = plan !== undefined && unproven?.desiredStateFingerprint !== plan.desiredStateFingerprint;
+  return {
+    message: failed.message,
+    refused,
+    advice: another && !refused ? LOOK : { who: advised.who, next: advised.next },
+  };
+}
