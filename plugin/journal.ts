@@ -48,9 +48,9 @@ export async function printJournal(session: Session, target: Target, output: "te
     return { time: entry.time, type: entry.type, what, operationID: entry.operationID };
   });
   const settling = resolved === undefined || isSaid(resolved, entries) ? [] : [settlementRow(resolved)];
-  const rows = joinedByRun(inOrder([...said, ...settling])).map(({ row, joined }) => [
+  const rows = inOrder([...said, ...settling]).map((row, index, all) => [
     instant(row.time) ?? "",
-    joined ? `  ${row.type}` : row.type,
+    joined(row, all[index - 1]) ? `  ${row.type}` : row.type,
     visible(row.what),
   ]);
   const lines = [
@@ -67,19 +67,9 @@ function inOrder<T extends { readonly time: string }>(list: readonly T[]): T[] {
   return [...list].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
-/** A run's reading and what settled it stand under its end, so that they read as one execution. */
-function joinedByRun(rows: readonly Row[]): { readonly row: Row; readonly joined: boolean }[] {
-  const ends = new Map<string | undefined, Row>();
-  for (const row of rows) if (row.type === "RunFinished") ends.set(row.operationID, row);
-  const endOf = (row: Row): Row | undefined =>
-    row.operationID !== undefined && OF_A_RUN.has(row.type) ? ends.get(row.operationID) : undefined;
-  return rows
-    .filter((row) => endOf(row) === undefined)
-    .flatMap((row) => [
-      { row, joined: false },
-      ...rows.filter((other) => endOf(other) === row).map((other) => ({ row: other, joined: true })),
-    ]);
-}
+/** A run's reading and what settled it stand indented where they follow it, so that they read as one execution. */
+const joined = (row: Row, before: Row | undefined): boolean =>
+  OF_A_RUN.has(row.type) && row.operationID !== undefined && row.operationID === before?.operationID;
 
 /** Whether an entry says already how the run was settled: a person's own, or the reading that settled it then. */
 function isSaid(resolved: ResolvedRun, entries: readonly JournalEntry[]): boolean {

@@ -437,7 +437,7 @@ describe("kubectl ptah acknowledge", () => {
 });
 
 describe("kubectl ptah journal of a migration", () => {
-  test("joins a run, its reading and its acknowledgment by their operation", async () => {
+  test("keeps the order of time, and joins what follows a run to it", async () => {
     const world = heldMigration();
     const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
     const entries = [
@@ -456,10 +456,10 @@ describe("kubectl ptah journal of a migration", () => {
         appliedCount: 1,
         stoppedAt: { version: 4, statement: 2 },
       },
-      { type: "OperationFailed", time: at(5), operation: "History", reason: "OperationFailed" },
+      { type: "OperationFailed", time: at(6), operation: "History", reason: "OperationFailed" },
       {
         type: "Verified",
-        time: at(6),
+        time: at(5),
         operationID: RUN,
         plan: PLAN_REFERENCE,
         outcome: "Blocked",
@@ -484,13 +484,13 @@ describe("kubectl ptah journal of a migration", () => {
         .slice(3)
         .map((line) => line.replaceAll(MIGRATION_PLAN, "PLAN")),
     ).toEqual([
-      "2026-01-01T00:01:00Z  PlanPublished      PLAN",
-      "2026-01-01T00:02:00Z  ApprovalAccepted   PLAN, approval ok, by jo",
-      "2026-01-01T00:04:00Z  RunFinished        Partial, PLAN, 1 applied, stopped at version 4, statement 2, approval ok, by jo, Job ptah-m-apply-orders-1",
-      "2026-01-01T00:06:00Z    Verified         Blocked, HistoryDirty, PLAN",
-      "2026-01-01T00:08:00Z    RunAcknowledged  Partial, acknowledgment ack, by dora, Job ptah-m-apply-orders-1",
-      "2026-01-01T00:05:00Z  OperationFailed    History, OperationFailed",
-      "2026-01-01T00:07:00Z  Verified           InSync",
+      "2026-01-01T00:01:00Z  PlanPublished     PLAN",
+      "2026-01-01T00:02:00Z  ApprovalAccepted  PLAN, approval ok, by jo",
+      "2026-01-01T00:04:00Z  RunFinished       Partial, PLAN, 1 applied, stopped at version 4, statement 2, approval ok, by jo, Job ptah-m-apply-orders-1",
+      "2026-01-01T00:05:00Z    Verified        Blocked, HistoryDirty, PLAN",
+      "2026-01-01T00:06:00Z  OperationFailed   History, OperationFailed",
+      "2026-01-01T00:07:00Z  Verified          InSync",
+      "2026-01-01T00:08:00Z  RunAcknowledged   Partial, acknowledgment ack, by dora, Job ptah-m-apply-orders-1",
       "",
     ]);
   });

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "bun:test";
+import { condition, digest, run, waitingWorld } from "./testing.ts";
+import { heldMigration, lastRun, PLAN_REFERENCE, RUN } from "./testing-migration.ts";
+
+const PLURAL = "ptahmigrations";
+const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
+const END = { type: "RunFinished", time: at(4), operationID: RUN, plan: PLAN_REFERENCE, outcome: "Partial" };
+const READ = { type: "Verified", time: at(5), operationID: RUN, outcome: "Blocked", reason: "HistoryDirty" };
+const ACKNOWLEDGED = { type: "RunAcknowledged", time: at(6), operationID: RUN, outcome: "Partial" };
+const resolved = (change: object = {}) => ({
+  operationID: RUN,
+  outcome: "Partial",
+  resolution: "Reading",
+  resolvedAt: at(7),
+  ...change,
+});
+
+/** A migration whose run was held and is settled. */
+function settledWorld(entries: readonly object[], resolvedRun: object = resolved()) {
+  const world = heldMigration();
+  world.status(
+    {
+      phase: "InSync",
+      unresolvedRun: undefined,
+      resolvedRun,
+      lastRun: lastRun(),
+      conditions: [condition("Ready", "True", "HistoryMatched")],
+      journal: { coveredSince: at(0), entries },
+    },
+    PLURAL,
+  );
+  return world;
+}
+const journal = async (world: ReturnType<typeof settledWorld>, ...more: string[]) =>
+  (await run(world, ["journal", "orders", ...more])).stdout;
+
+describe("the journal of a run that was held", () => {
+  test("ends with how it was settled, where no entry says so", async () => {
+    const text = await journal(settledWorld([END, READ]));
+    expect(text).toEndWith(`${at(7)}    resolvedRun  Partial, settled by a reading (Reading)\n`);
+    const json = JSON.parse(await journal(settledWorld([END, READ]), "-o", "json"));
+    expect(json.resolvedRun).toEqual(resolved());
+    expect(json.entries).toHaveLength(2);
+  });
+
+  test("names who settled it", async () => {
+    const by = { username: "erin" };
+    const text = await journal(settledWorld([END, READ], resolved({ resolution: "Settled", by })));
+    expect(text).toEndWith("Partial, settled by a person's word (Settled), by erin\n");
+  });
+
+  test("does not say an acknowledgment twice, nor the reading that settled it", async () => {
+    const by = { username: "dora" };
+    const acknowledged = settledWorld([END, READ, ACKNOWLEDGED], resolved({ resolution: "Acknowledged", by }));
+    expect(await journal(acknowledged)).not.toContain("resolvedRun");
+    const read = settledWorld([END, { ...READ, time: at(7), outcome: "InSync" }]);
+    expect(await journal(read)).not.toContain("resolvedRun");
+  });
+
+  test("is shown by time, whatever clock an entry has", async () => {
+    const late = { type: "ApprovalAccepted", time: at(3), plan: PLAN_REFERENCE, approvalName: "ok" };
+    const lines = (await journal(settledWorld([END, late, READ]))).split("\n").slice(3, -1);
+    const times = lines.map((line) => line.slice(0, 20));
+    expect(times).toEqual([...times].sort());
+    expect(times).toHaveLength(4);
+  });
+});
+
+test("a list and a question for the applied plan say of a settled run that it is settled", async () => {
+  const world = settledWorld([END]);
+  expect((await run(world, ["migration"])).stdout).toContain("  Partial (settled)\n");
+  const asked = await run(world, ["plan", "orders", "--applied"]);
+  expect([asked.code, asked.stdout]).toEqual([3, ""]);
+  expect(asked.stderr).toContain("its last run ended Partial and is settled (Reading)");
+  expect(asked.stderr).toContain("kubectl ptah journal migration/orders -n shop");
+});
+
+test("a plan that another took the place of, and of which nothing ran, says so", async () => {
+  const world = waitingWorld();
+  const published = (uid: string, minute: number) => ({
+    type: "PlanPublished",
+    time: at(minute),
+    plan: { name: `plan-${uid}`, uid, fingerprint: digest("a") },
+    approvalRequired: false,
+  });
+  const ran = { type: "ApplyFinished", time: at(4), plan: published("b", 3).plan, outcome: "Succeeded" };
+  const entries = [published("a", 1), published("b", 3), ran, published("plan-uid", 5)];
+  world.status({ journal: { coveredSince: at(0), entries } });
+  const lines = (await run(world, ["journal", "orders"])).stdout.split("\n");
+  expect(lines.filter((line) => line.includes("never ran"))).toEqual([`${at(1)}  PlanPublished  plan-a, never ran`]);
+});
+
+test("a drift line is not taken for the risk of the statements", async () => {
+  const world = waitingWorld();
+  const target = {
+    highestDriftSeverity: "safe",
+    driftFindingCount: 3,
+    driftFindings: [{ category: "columns_added", count: 3, severity: "safe" }],
+  };
+  world.status({ target });
+  expect((await run(world, ["schema", "orders"])).stdout).toContain(
+    "Drift:          3 differences of severity safe, columns_added 3; what a statement risks is its class, in the plan\n",
+  );
+});
