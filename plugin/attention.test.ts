@@ -83,6 +83,16 @@ describe("a manager that does not run", () => {
     expect((await run(world, ["schema"])).stderr).toContain("the read that was asked for of orders for 3m");
   });
 
+  test.each(["1m", "10s"])("is the only next step of a refresh that nobody answers within %s", async (limit) => {
+    const world = waitingWorld();
+    leaseAnswers(world, renewed("2026-01-01T00:01:00Z"));
+    const ran = await run(world, ["refresh", "orders", "--wait", "--wait-timeout", limit]);
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toMatch(/orders is AwaitingApproval; no manager has looked at the read that was asked for/);
+    expect(ran.stderr).not.toContain("approve");
+    expect(ran.stderr).not.toContain("Next:");
+  });
+
   test("is told once while waiting, and again when the time is over", async () => {
     const world = unseenWorld();
     leaseAnswers(world, renewed("2026-01-01T00:01:00Z"));

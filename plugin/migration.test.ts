@@ -436,62 +436,16 @@ describe("kubectl ptah acknowledge", () => {
   });
 });
 
-describe("kubectl ptah journal of a migration", () => {
-  test("keeps the order of time, and joins what follows a run to it", async () => {
-    const world = heldMigration();
-    const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
-    const entries = [
-      { type: "PlanPublished", time: at(1), plan: PLAN_REFERENCE },
-      { type: "ApprovalAccepted", time: at(2), plan: PLAN_REFERENCE, approvalName: "ok", approver: { username: "jo" } },
-      {
-        type: "RunFinished",
-        time: at(4),
-        operationID: RUN,
-        plan: PLAN_REFERENCE,
-        approvalName: "ok",
-        approver: { username: "jo" },
-        authorization: "Approval",
-        jobName: "ptah-m-apply-orders-1",
-        outcome: "Partial",
-        appliedCount: 1,
-        stoppedAt: { version: 4, statement: 2 },
-      },
-      { type: "OperationFailed", time: at(6), operation: "History", reason: "OperationFailed" },
-      {
-        type: "Verified",
-        time: at(5),
-        operationID: RUN,
-        plan: PLAN_REFERENCE,
-        outcome: "Blocked",
-        reason: "HistoryDirty",
-      },
-      { type: "Verified", time: at(7), operationID: digest("d"), outcome: "InSync" },
-      {
-        type: "RunAcknowledged",
-        time: at(8),
-        operationID: RUN,
-        outcome: "Partial",
-        jobName: "ptah-m-apply-orders-1",
-        acknowledgment: { name: "ack", uid: "ack-uid" },
-        acknowledgedBy: { username: "dora" },
-      },
-    ];
-    world.status({ journal: { coveredSince: at(0), entries } }, PLURAL);
-    const { stdout } = await run(world, ["journal", "orders"]);
-    expect(
-      stdout
-        .split("\n")
-        .slice(3)
-        .map((line) => line.replaceAll(MIGRATION_PLAN, "PLAN")),
-    ).toEqual([
-      "2026-01-01T00:01:00Z  PlanPublished     PLAN",
-      "2026-01-01T00:02:00Z  ApprovalAccepted  PLAN, approval ok, by jo",
-      "2026-01-01T00:04:00Z  RunFinished       Partial, PLAN, 1 applied, stopped at version 4, statement 2, approval ok, by jo, Job ptah-m-apply-orders-1",
-      "2026-01-01T00:05:00Z    Verified        Blocked, HistoryDirty, PLAN",
-      "2026-01-01T00:06:00Z  OperationFailed   History, OperationFailed",
-      "2026-01-01T00:07:00Z  Verified          InSync",
-      "2026-01-01T00:08:00Z  RunAcknowledged   Partial, acknowledgment ack, by dora, Job ptah-m-apply-orders-1",
-      "",
-    ]);
-  });
+test("what holds a migration is printed once by wait and once by the view, with the commands for it", async () => {
+  const world = heldMigration();
+  const message = "Version 4 is not finished in the revision table, 1 of 3 statements recorded as done.";
+  const blocked = (type: string, status: string) => condition(type, status, "HistoryDirty", message);
+  const conditions = [blocked("Ready", "False"), blocked("Blocked", "True"), blocked("Stalled", "True")];
+  world.status({ conditions, unresolvedRun: heldRun({ next: "History" }) }, PLURAL);
+  for (const ran of [await run(world, ["wait", "orders"]), await run(world, ["migration", "orders"])]) {
+    const text = ran.stdout + ran.stderr;
+    expect(text.split(message)).toHaveLength(2);
+    expect(text).toContain("--version 4 --resume-from 2");
+    expect(text).toContain("kubectl ptah refresh migration/orders -n shop --wait");
+  }
 });

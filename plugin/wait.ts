@@ -112,6 +112,8 @@ interface Reach {
 
 interface Seen<T extends Resource> extends Reach {
   last?: T;
+  /** What was said of it last. */
+  line?: string;
   /** What no manager has looked at, since when that was seen here, and the sentence about it once it was said. */
   unseen?: { readonly what: string; readonly sinceMs: number; said?: string };
 }
@@ -120,8 +122,8 @@ function whereItStands<T extends Resource>(target: Target<T>, seen: Seen<T>): st
   if (seen.failing !== undefined) return `${target.name} cannot be read: ${seen.failing.why}`;
   if (seen.last === undefined) return `${target.name} could not be read`;
   // Nothing of what the status advises helps while nobody looks.
-  const { said } = seen.unseen ?? {};
-  if (said === undefined) return stuckMessage(seen.last);
+  if (seen.unseen === undefined) return stuckMessage(seen.last);
+  const { what, said = `no manager has looked at ${what} yet` } = seen.unseen;
   return `${target.name} is ${seen.last.status?.phase ?? "not seen by a manager yet"}; ${said}`;
 }
 
@@ -135,10 +137,12 @@ function refuseOther<T extends Resource>({ last }: Seen<T>, { metadata }: T): vo
 
 /** Says a change of phase or of its message once, unless the last word says as much. */
 function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T, verdict: Verdict): void {
-  const { last } = seen;
-  const now = standing(resource);
-  const said = verdict.state === "stopped" && verdict.message.includes(sayingOf(resource));
-  if (!said && (last === undefined || standing(last) !== now)) say(session, `${resource.metadata.name}: ${now}`);
+  const { status, metadata } = resource;
+  // What holds a blocked resource is told once, with the next step, when it is known that it will not pass by itself.
+  const line = status?.phase === "Blocked" ? status.phase : standing(resource);
+  const told = verdict.state === "stopped" && verdict.message.includes(sayingOf(resource));
+  if (!told && line !== seen.line) say(session, `${metadata.name}: ${line}`);
+  seen.line = line;
   seen.last = resource;
 }
 
