@@ -71,7 +71,7 @@ export const WORDS: readonly Word[] = [
     ["error", "It holds what may not stand in a plan, for example a credential."],
     ["destructive", "It may lose data. It runs only with spec.policy.allowDestructive and an approval."],
   ]),
-  ...group("severity of a difference that was read (drift)", [
+  ...group("severity of drift", [
     ["safe", "Something is to be added. What the statements for it risk is their class, in the plan."],
     ["info", "A text differs, for example a comment."],
     ["warning", "Something is to be changed or taken away that holds no rows."],
@@ -136,7 +136,5 @@ export function explainWord(word: string): readonly Word[] {
   const known = WORDS.filter((entry) => entry.word.toLowerCase() === lower);
   const difference = CATEGORY.exec(lower)?.[1];
   const meaning = difference === undefined ? undefined : DIFFERENCES[difference];
-  return meaning === undefined
-    ? known
-    : [...known, { word: lower, where: "category of differences that were read (drift)", meaning }];
+  return meaning === undefined ? known : [...known, { word: lower, where: "category of drift", meaning }];
 }

@@ -26,8 +26,8 @@ export function stepOf(resource: Resource): Step | undefined {
   return placed(failed?.advice ?? adviceAt(entry, resource, ready.message), resource, ready.message);
 }
 
-/** The same on one line. */
-export const nextOf = (resource: Resource): string | undefined => stepOf(resource)?.lines.join(" ");
+/** The same as the end of a message: a choice of commands on lines of its own, so that each can be pasted. */
+export const nextOf = (resource: Resource): string | undefined => stepOf(resource)?.lines.join("\n  ");
 
 /** Who acts and how: of an operation that failed, what its code says. */
 function adviceAt(entry: Reason, resource: Resource, message: string): Advice {

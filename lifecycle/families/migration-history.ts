@@ -77,7 +77,7 @@ function dirtySentence(version: number, row: ReadHistory["dirtyRevision"]): stri
     row === undefined
       ? ""
       : `, ${row.applied === 0 ? "none" : row.applied} of ${row.total} statements recorded as done`;
-  return `Version ${version} is not finished in the revision table${done}; nothing runs until its row is cleared.`;
+  return `Version ${version} is not finished in the revision table${done}; its row has to be cleared.`;
 }
 
 function sequence(history: ReadHistory): HistoryVerdict {
