@@ -14,7 +14,7 @@ export interface OperationCode {
 
 const AGAIN = "Nothing to do; it is tried again after spec.execution.failureRetryInterval.";
 const FAILED =
-  "Correct the rows or the declaration that the message speaks of: the same statements fail the same way until then. Then " +
+  "Correct the rows or the declaration that the message speaks of, else the same statements may fail the same way. Then " +
   "kubectl ptah refresh schema/NAME --wait, and look at the plan that waits: kubectl ptah plan NAME";
 const READ = "Nothing to do; a fresh read says what the database holds.";
 const PLANNED = "Nothing to do; what the database needs is planned again.";
