@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -83,7 +83,8 @@ function mariadb(): Flavor {
     inside: home,
     initialize: (data) => {
       const args = [`--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db", ...identity];
-      execFileSync("mariadb-install-db", ["--no-defaults", ...args], { cwd: home, stdio: "ignore" });
+      const stdio: StdioOptions = ["ignore", "ignore", "pipe"];
+      execFileSync("mariadb-install-db", ["--no-defaults", ...args], { cwd: home, stdio, env: ownTemporary(home) });
     },
   };
 }
@@ -131,10 +132,13 @@ function mysqlFlavor(): Flavor {
       const [command = "", ...args] = server;
       const quick = ["--auto-generate-certs=OFF", "--innodb-redo-log-capacity=16M", "--innodb-flush-method=nosync"];
       const first = ["--initialize-insecure", `--datadir=${data}`, `--init-file=${inside}/accounts.sql`];
-      execFileSync(command, [...args, ...first, ...quick], { stdio: "ignore" });
+      execFileSync(command, [...args, ...first, ...quick], { stdio: "ignore", env: ownTemporary(inside) });
     },
   };
 }
+
+/** A server that starts removes every temporary table it finds: those of another in a shared directory are gone for that one. */
+const ownTemporary = (directory: string): NodeJS.ProcessEnv => ({ ...process.env, TMPDIR: directory });
 
 function own(path: string, account: Account | undefined): void {
   chmodSync(path, 0o755);
@@ -162,7 +166,8 @@ export async function startMysqlServer({ flavor = "mariadb", tls }: MysqlServerO
     ...(flavor === "mysql" ? MYSQL_SETTINGS : []),
     ...(tls === undefined ? [] : tlsSettings(home, inside, tls)),
   ];
-  const start = (): ChildProcess => spawn(command, args, { cwd: home, stdio: ["ignore", "ignore", "ignore"] });
+  const stdio: StdioOptions = ["ignore", "ignore", "ignore"];
+  const start = (): ChildProcess => spawn(command, args, { cwd: home, stdio, env: ownTemporary(inside) });
   let child = start();
   const url = (database: string, query = ""): string =>
     `mysql://${USER}@127.0.0.1:${port}/${database}${query === "" ? "" : `?${query}`}`;
