@@ -93,7 +93,7 @@ function standingProblem<S extends Subject, P extends Plan>(
   const { noun, wayOut } = of.family;
   const standing = status?.plan;
   if (of.record(subject) !== undefined) {
-    return `an earlier Apply of this ${noun} is not settled; wait for its proof, or see ${wayOut}`;
+    return `an earlier Apply of this ${noun} is not settled; wait for its proof, or see ${wayOut(subject)}`;
   }
   if (status?.activeOperation?.type === "Apply") {
     return `an Apply of this ${noun} is already under way; wait for its end`;

@@ -20,8 +20,8 @@ export interface Family {
   readonly finalizer: string;
   /** Field of status with the Apply that nobody has accounted for. */
   readonly recordField: "pendingObservation" | "unresolvedRun";
-  /** The command by which a person ends that record. */
-  readonly wayOut: string;
+  /** The command by which a person ends that record of this resource. */
+  readonly wayOut: (object: Pick<ReviewedObject, "metadata">) => string;
   /** The annotation that settles counts only while the resource is being deleted: elsewhere an object says it. */
   readonly settlesOnlyDeleting: boolean;
   readonly read: (reads: Reads, namespace: string, name: string) => Promise<Subject | undefined>;
@@ -29,13 +29,16 @@ export interface Family {
   readonly declaredProblem: (object: ReviewedObject) => string | undefined;
 }
 
+const settling = (noun: Family["noun"], { metadata }: Pick<ReviewedObject, "metadata">): string =>
+  `kubectl ptah settle ${noun}/${metadata.name} -n ${metadata.namespace}`;
+
 export const SCHEMA: Family = {
   kind: "PtahSchema",
   noun: "schema",
   label: label.schema,
   finalizer: FINALIZER,
   recordField: "pendingObservation",
-  wayOut: "kubectl ptah settle",
+  wayOut: (object) => settling("schema", object),
   settlesOnlyDeleting: false,
   read: (reads, namespace, name) => reads.schema(namespace, name),
   declaredProblem: (object) => {
@@ -52,7 +55,11 @@ export const MIGRATION: Family = {
   label: label.migration,
   finalizer: MIGRATION_FINALIZER,
   recordField: "unresolvedRun",
-  wayOut: "kubectl ptah acknowledge",
+  // Nothing can be created in a namespace that is being deleted, so a deleted resource is settled by its annotation.
+  wayOut: (object) =>
+    object.metadata.deletionTimestamp === undefined
+      ? `kubectl ptah acknowledge ${object.metadata.name} -n ${object.metadata.namespace}`
+      : settling("migration", object),
   settlesOnlyDeleting: true,
   read: (reads, namespace, name) => reads.migration(namespace, name),
   declaredProblem: (object) => {

@@ -33,7 +33,7 @@ function mirrorProblem({ object, oldObject }: ReviewRequest, family: Family): st
   if (mirror === annotationOf(oldObject, annotation.unsettledApply)) return undefined;
   return (
     `annotation ${annotation.unsettledApply} is changed by the operator alone; leave it as it is ` +
-    `(to end an unsettled Apply, use ${wayOutOf(object, family)})`
+    `(to end an unsettled Apply, use ${family.wayOut(object)})`
   );
 }
 
@@ -45,19 +45,15 @@ function finalizerProblem({ object, oldObject }: ReviewRequest, family: Family):
   const status = statusOf(oldObject, family);
   const owes = status.claim !== undefined || status.record !== undefined;
   if (!owes && annotationOf(oldObject, annotation.unsettledApply) === undefined) return undefined;
-  return `finalizer ${finalizer} stays while an operation is under way or an Apply is not settled; see ${wayOutOf(object, family)}`;
+  return `finalizer ${finalizer} stays while an operation is under way or an Apply is not settled; see ${family.wayOut(object)}`;
 }
-
-/** Nothing can be created in a namespace that is being deleted, so a deleted resource is settled by its annotation. */
-const wayOutOf = ({ metadata }: ReviewedObject, { wayOut }: Family): string =>
-  metadata.deletionTimestamp === undefined ? wayOut : "kubectl ptah settle";
 
 /** The word that settles an Apply must name the one that is not settled. */
 function settledProblem({ object, oldObject }: ReviewRequest, family: Family): string | undefined {
   const word = annotationOf(object, annotation.settledApply);
   if (word === undefined || word === annotationOf(oldObject, annotation.settledApply)) return undefined;
   if (family.settlesOnlyDeleting && object.metadata.deletionTimestamp === undefined) {
-    return `${annotation.settledApply} counts only while a ${family.noun} is being deleted; leave it out and use ${family.wayOut}`;
+    return `${annotation.settledApply} counts only while a ${family.noun} is being deleted; leave it out and use ${family.wayOut(object)}`;
   }
   const standing = [statusOf(oldObject, family).record, mirrorOperation(object)].filter((id) => id !== undefined);
   if (standing.includes(word)) return undefined;
