@@ -58,7 +58,7 @@ beforeAll(async () => {
 describe("a declaration that cannot be planned", () => {
   test("a syntax error is named by file and line", async () => {
     const said = await blocked("syntax", "PlanRefused");
-    expect(said).toContain("a-tables.sql:3: syntax error; correct the file");
+    expect(said).toContain('a-tables.sql:3: syntax error at or just before "TABEL"; correct the file');
   });
 
   test("an extension that the scratch image lacks is named", async () => {
