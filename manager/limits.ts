@@ -6,7 +6,7 @@ export const limits = {
   concurrencyDefault: 8,
   concurrencyMax: 64,
   /** Operations under way in the cluster before another ordinary reading waits for its turn, and how long it waits. */
-  operationsDefault: 16,
+  operationsDefault: 32,
   operationsMax: 10_000,
   turnMsMin: 500,
   turnMsMax: 2_500,
