@@ -76,15 +76,20 @@ export const ENGINES = ["PostgreSQL", "MariaDB", "MySQL"] as const;
 export type EngineName = (typeof ENGINES)[number];
 export type Benches = Readonly<Record<EngineName, Bench>>;
 
-/** One server of each kind. Their versions are printed: what was tried is part of the result. */
+/**
+ * One server of each kind. Their versions are printed: what was tried is part of the result.
+ * @throws when one does not start; the others are ended then
+ */
 export async function startBenches(): Promise<Benches> {
-  const [PostgreSQL, MariaDB, MySQL] = await Promise.all([
-    postgresBench(),
-    mysqlBench(),
-    mysqlBench({ flavor: "mysql" }),
-  ]);
-  say(`servers: ${[PostgreSQL, MariaDB, MySQL].map((bench) => bench.version).join(", ")}`);
-  return { PostgreSQL, MariaDB, MySQL };
+  const starting = [postgresBench(), mysqlBench(), mysqlBench({ flavor: "mysql" })] as const;
+  try {
+    const [PostgreSQL, MariaDB, MySQL] = await Promise.all(starting);
+    say(`servers: ${[PostgreSQL, MariaDB, MySQL].map((bench) => bench.version).join(", ")}`);
+    return { PostgreSQL, MariaDB, MySQL };
+  } catch (error) {
+    for (const end of await Promise.allSettled(starting)) if (end.status === "fulfilled") await end.value.stop();
+    throw error;
+  }
 }
 
 export async function stopBenches(benches: Benches): Promise<void> {
