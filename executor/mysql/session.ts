@@ -1,5 +1,6 @@
 import mysql, { type Connection, type ConnectionOptions } from "mysql2";
 import { Canceled, Failure } from "../contract.ts";
+import { waitingFor } from "../give-up.ts";
 import { CANCEL_TIMEOUT_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
 import type { MysqlTarget } from "./url.ts";
 
@@ -92,22 +93,11 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     connection.connect((error) => (error ? reject(error) : resolve()));
   });
   const { threadId } = connection;
-  let running = 0;
-  const counted = async <T>(query: () => Promise<T>): Promise<T> => {
-    running += 1;
-    try {
-      return await query();
-    } finally {
-      running -= 1;
-    }
-  };
-  const cancel = (): void => {
-    void cancelStatement(target, encrypted, threadId).then(async () => {
-      await expiry(RELEASE_TIMEOUT_MS);
-      // The server does not answer any more: what is waited for would never come.
-      if (running > 0 && !lost) (connection as unknown as { stream: { destroy(): void } }).stream.destroy();
-    });
-  };
+  const { sent, cancel } = waitingFor({
+    cancelStatement: () => cancelStatement(target, encrypted, threadId),
+    giveUp: () => (connection as unknown as { stream: { destroy(): void } }).stream.destroy(),
+    lost: () => lost,
+  });
   options.signal?.addEventListener("abort", cancel);
   const noted = (error: unknown): unknown => {
     if ((error as { fatal?: unknown }).fatal === true) lost = true;
@@ -117,10 +107,10 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     target,
     id: threadId,
     lost: () => lost,
-    send: (sql) => counted(() => send(connection, sql, noted)),
+    send: (sql) => sent(() => send(connection, sql, noted)),
     query: async (sql, values) => {
-      if (values === undefined) return (await counted(() => send(connection, sql, noted))).rows;
-      return counted(() => bound(connection, sql, values, noted));
+      if (values === undefined) return (await sent(() => send(connection, sql, noted))).rows;
+      return sent(() => bound(connection, sql, values, noted));
     },
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
@@ -159,13 +149,6 @@ function closed(connection: Connection): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, RELEASE_TIMEOUT_MS).unref();
     connection.end(() => resolve());
-  });
-}
-
-/** A bound beside something else: does not keep the process alive. */
-function expiry(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
   });
 }
 

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { Canceled, Failure, type Refused } from "../contract.ts";
+import { expiry, waitingFor } from "../give-up.ts";
 import { CANCEL_TIMEOUT_MS, KEEP_ALIVE_DELAY_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
 import type { Target } from "./url.ts";
 
@@ -97,23 +98,12 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
   } finally {
     options.signal?.removeEventListener("abort", giveUp);
   }
-  let running = 0;
-  const send = async <T>(query: () => Promise<T>): Promise<T> => {
-    running += 1;
-    try {
-      return await query();
-    } finally {
-      running -= 1;
-    }
-  };
   const announcedPid = (): number => (client as unknown as { processID: number }).processID;
-  const cancel = (): void => {
-    void cancelStatement(target, ssl, announcedPid()).then(async () => {
-      await expiry(RELEASE_TIMEOUT_MS);
-      // The server does not answer any more: what is waited for would never come.
-      if (running > 0 && !lost) giveUp();
-    });
-  };
+  const { sent, cancel } = waitingFor({
+    cancelStatement: () => cancelStatement(target, ssl, announcedPid()),
+    giveUp,
+    lost: () => lost,
+  });
   options.signal?.addEventListener("abort", cancel);
   return {
     target,
@@ -121,12 +111,12 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
     announcedPid,
     lost: () => lost,
     query: async (sql, values) => {
-      const result = await send(() => client.query(sql, values === undefined ? undefined : [...values]));
+      const result = await sent(() => client.query(sql, values === undefined ? undefined : [...values]));
       return (Array.isArray(result) ? result.at(-1) : result).rows as Row[];
     },
     runOne: async (sql) => {
       // The extended protocol: the server parses the text as exactly one statement.
-      const { command } = await send(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
+      const { command } = await sent(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
       return String(command);
     },
     reported: (setting) => reported.get(setting),
@@ -175,13 +165,6 @@ export function poolOf(session: Session): pg.Pool {
 
 export function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** A bound beside something else: does not keep the process alive. */
-function expiry(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

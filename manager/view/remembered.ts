@@ -11,9 +11,18 @@ export class Remembered<T> {
   async get(key: string, version: string, compute: () => Promise<T | undefined>): Promise<T | undefined> {
     const held = this.#held.get(key);
     if (held?.version === version) return held.value;
-    const value = await compute();
+    return this.#keep(key, version, await compute());
+  }
+
+  /** The same of a value that needs no waiting. */
+  getNow(key: string, version: string, compute: () => T): T {
+    const held = this.#held.get(key);
+    return held?.version === version ? held.value : this.#keep(key, version, compute());
+  }
+
+  #keep<V extends T | undefined>(key: string, version: string, value: V): V {
     this.#held.delete(key);
-    if (value === undefined) return undefined;
+    if (value === undefined) return value;
     this.#held.set(key, { version, value });
     for (const oldest of this.#held.keys()) {
       if (this.#held.size <= this.#entriesMax) break;

@@ -6,6 +6,7 @@ import { isOneShot, podDifference } from "../../workload/compare.ts";
 import { templateDigest } from "../../workload/digest.ts";
 import { limits } from "../limits.ts";
 import { controllerOf, instantMs } from "./objects.ts";
+import { Remembered } from "./remembered.ts";
 
 /** What a Job says. `podRefused` is given by who asked the API server's Events about it. */
 export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
@@ -35,21 +36,14 @@ export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
   };
 }
 
-/** Digests by Job and generation: nobody changes a template without a new generation, and every look and event asks again. */
-const digests = new Map<string, string>();
+/** By Job and generation: nobody changes a template without a new generation, and every look and event asks again. */
+const digests = new Remembered<string>(limits.templatesRememberedMax);
 
 function digestOf({ metadata, spec }: Job): string {
-  if (metadata.generation === undefined) return templateDigest(spec.template);
-  const key = `${metadata.uid} ${metadata.generation}`;
-  const held = digests.get(key);
-  if (held !== undefined) return held;
-  const digest = templateDigest(spec.template);
-  digests.set(key, digest);
-  for (const oldest of digests.keys()) {
-    if (digests.size <= limits.templatesRememberedMax) break;
-    digests.delete(oldest);
-  }
-  return digest;
+  const digest = (): string => templateDigest(spec.template);
+  return metadata.generation === undefined
+    ? digest()
+    : digests.getNow(metadata.uid, String(metadata.generation), digest);
 }
 
 /** Whether a Pod belongs to a Job: by the Job's name, and by its UID once that is known. Labels are nobody's proof. */
