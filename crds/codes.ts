@@ -10,6 +10,8 @@ export interface OperationCode {
   readonly meaning: string;
   readonly who: Actor;
   readonly next: string;
+  /** An Apply that ended with it sent nothing to the database. */
+  readonly nothingSent: boolean;
 }
 
 const AGAIN = "Nothing to do; it is tried again after spec.execution.failureRetryInterval.";
@@ -28,7 +30,11 @@ const c = (code: string, meaning: string, who: Actor = "nobody", next: string = 
   meaning,
   who,
   next,
+  nothingSent: false,
 });
+
+/** A code with which nothing was sent. */
+const unsent = (...entry: Parameters<typeof c>): OperationCode => ({ ...c(...entry), nothingSent: true });
 
 const PLANNING = [
   c(
@@ -58,7 +64,7 @@ const PLANNING = [
     "Take the credential out of the declared schema.",
   ),
   c("invalid_plan_output", "The executor's plan is not one this version can publish.", "operator administrator", IMAGE),
-  c(
+  unsent(
     "server_version_changed",
     "The server is of another major version than the operation was prepared for; it is prepared anew.",
   ),
@@ -83,21 +89,27 @@ const CONNECTING = [
   ),
   c("authentication_failed", "The server refused the user or the password.", "author", URL),
   c("database_missing", "The server has no database of the URL's name.", "author", "Create it, or correct the URL."),
-  c("missing_target", "The Secret key that spec.target.urlFrom names is empty.", "author", URL),
-  c("invalid_target", "The database URL cannot be used; the message says what of it.", "author", URL),
-  c(
+  unsent("missing_target", "The Secret key that spec.target.urlFrom names is empty.", "author", URL),
+  unsent(
+    "missing_ca",
+    "The certificate bundle that spec.target.caFrom names is not there.",
+    "author",
+    "Create the ConfigMap or the key, or correct spec.target.caFrom; it is tried again by itself.",
+  ),
+  unsent("invalid_target", "The database URL cannot be used; the message says what of it.", "author", URL),
+  unsent(
     "target_binding_mismatch",
     "The Secret points at another database than the plan was computed for; nothing was sent to it.",
     "author",
     "Wait for the next plan, or point the Secret back.",
   ),
-  c(
+  unsent(
     "coordination_binding_mismatch",
     "The Pod names another database realm than the plan was computed for; nothing was sent.",
     "nobody",
     PLANNED,
   ),
-  c(
+  unsent(
     "session_changed",
     "The connection was lost or went to another server before anything was sent.",
     "nobody",
@@ -106,13 +118,13 @@ const CONNECTING = [
 ];
 
 const APPLYING = [
-  c(
+  unsent(
     "stale_plan",
     "The database is no longer what the plan was made from; nothing was sent.",
     "approver",
     "Look at the new plan before it is approved: kubectl ptah plan NAME",
   ),
-  c("apply_refused", "The executor refused the plan before it sent anything.", "nobody", PLANNED),
+  unsent("apply_refused", "The executor refused the plan before it sent anything.", "nobody", PLANNED),
   c(
     "apply_failed",
     "A statement failed, or the Apply was asked to end. The database rolled back what was open.",
@@ -126,15 +138,25 @@ const APPLYING = [
     READ,
   ),
   c("invalid_apply_output", "The executor's account of the Apply cannot be read.", "nobody", READ),
-  c("dispatch_deadline_expired", "The Apply's Pod came up too late to begin; nothing was sent.", "nobody", PLANNED),
-  c("execution_deadline_expired", "The Apply's time was over before it began; nothing was sent.", "nobody", PLANNED),
-  c(
+  unsent(
+    "dispatch_deadline_expired",
+    "The Apply's Pod came up too late to begin; nothing was sent.",
+    "nobody",
+    PLANNED,
+  ),
+  unsent(
+    "execution_deadline_expired",
+    "The Apply's time was over before it began; nothing was sent.",
+    "nobody",
+    PLANNED,
+  ),
+  unsent(
     "plan_digest_mismatch",
     "The plan in the Pod is not the approved one; nothing was sent.",
     "operator administrator",
     DEFECT,
   ),
-  c(
+  unsent(
     "invalid_plan",
     "The approved plan cannot be read by this version; nothing was sent.",
     "operator administrator",
@@ -190,7 +212,12 @@ const RUNNING = [
     "missing_termination_grace",
     "plan_binding_mismatch",
   ].map((code) =>
-    c(code, "The Pod is not one the manager makes; nothing was sent to a database.", "operator administrator", DEFECT),
+    unsent(
+      code,
+      "The Pod is not one the manager makes; nothing was sent to a database.",
+      "operator administrator",
+      DEFECT,
+    ),
   ),
 ];
 
@@ -268,6 +295,7 @@ export function explainCode(word: string): OperationCode | undefined {
     code,
     meaning,
     who: "author",
+    nothingSent: false,
     next: "The message names file, line or object; docs/refused-postgresql.md lists what is refused.",
   };
 }

@@ -15,7 +15,7 @@ const group = (
   who: Actor,
   next: string,
   codes: readonly (readonly [code: string, meaning: string])[],
-): readonly OperationCode[] => codes.map(([code, meaning]) => ({ code, meaning, who, next }));
+): readonly OperationCode[] => codes.map(([code, meaning]) => ({ code, meaning, who, next, nothingSent: false }));
 
 /** Refusals before a statement was sent, and those of the commands a person runs. */
 export const MIGRATION_REFUSALS: readonly OperationCode[] = [

@@ -13,20 +13,6 @@ export interface LastApply {
   readonly advice: Advice;
 }
 
-/** Codes of an Apply that sent nothing. */
-const NOTHING_SENT: ReadonlySet<string> = new Set([
-  "stale_plan",
-  "apply_refused",
-  "target_binding_mismatch",
-  "coordination_binding_mismatch",
-  "session_changed",
-  "dispatch_deadline_expired",
-  "execution_deadline_expired",
-  "plan_digest_mismatch",
-  "invalid_plan",
-  "server_version_changed",
-]);
-
 const LOOK: Advice = {
   who: "approver",
   next: "Look at what is left to change before it is approved: kubectl ptah plan NAME",
@@ -39,7 +25,7 @@ export function lastApply(resource: Resource): LastApply | undefined {
     return undefined;
   const { unproven, plan } = (resource as Schema).status ?? {};
   const code = codeIn(failed.message);
-  const refused = code !== undefined && NOTHING_SENT.has(code.code);
+  const refused = code?.nothingSent === true;
   const advised = code === undefined || code.who === "nobody" ? LOOK : code;
   const another = plan !== undefined && unproven?.desiredStateFingerprint !== plan.desiredStateFingerprint;
   return {

@@ -48,15 +48,22 @@ describe("an apply", () => {
 
   test("names the mounted CA in the child's URL, and its path in the target's identity", async () => {
     const pod = podOf();
-    pod.env[ENV.databaseCAFile] = "/credentials/target-ca/ca.pem";
+    const path = pod.certificate();
     expect((await pod.run()).result?.error?.code).toBe("target_binding_mismatch");
     const { postgresTargetIdentity } = await import("../crds/targetidentity.ts");
-    const identity = postgresTargetIdentity(pod.env[ENV.databaseURL] ?? "", "/credentials/target-ca/ca.pem");
+    const identity = postgresTargetIdentity(pod.env[ENV.databaseURL] ?? "", path);
     pod.env[ENV.expectedTargetIdentityDigest] = identity.ok ? identity.digest : "";
     expect((await pod.run()).result?.error).toBeUndefined();
-    expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toEndWith(
-      "?sslmode=require&sslrootcert=%2Fcredentials%2Ftarget-ca%2Fca.pem",
-    );
+    expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toEndWith(`?sslmode=require&sslrootcert=${encodeURIComponent(path)}`);
+  });
+
+  test("names a CA that is declared and is not there, before the child", async () => {
+    const pod = podOf();
+    pod.env[ENV.databaseCAFile] = `${pod.directory}/nobody-made-it.pem`;
+    pod.fence();
+    const { result } = await pod.run();
+    expect(result).toMatchObject({ childStarted: false, error: { code: "missing_ca" } });
+    expect(result?.error?.message).toContain("spec.target.caFrom");
   });
 
   const refusals: readonly [string, (pod: Pod) => void, string][] = [

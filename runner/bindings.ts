@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { normalizeEngine } from "../crds/engine.ts";
 import type { SequenceStep } from "../crds/status/plan.ts";
 import { targetIdentity } from "../crds/targetidentity.ts";
@@ -87,6 +88,21 @@ function readTarget(env: Env): { targetIdentityDigest: string; databaseURL: stri
   const identity = targetIdentity(engine, url, caFile);
   if (!identity.ok) throw new Failed("invalid_target", identity.message);
   return { targetIdentityDigest: identity.digest, databaseURL: withCertificate(url, caFile) };
+}
+
+/**
+ * The bundle of spec.target.caFrom is in the Pod. Its volume is an optional one: a Pod that waits for a missing volume says
+ * why to nobody but an Event, and ends at its deadline.
+ * @throws Failed
+ */
+export function requireCertificate(env: Env): void {
+  const caFile = env[ENV.databaseCAFile] || undefined;
+  if (caFile === undefined || existsSync(caFile)) return;
+  throw new Failed(
+    "missing_ca",
+    "The ConfigMap or the key that spec.target.caFrom names does not exist; nothing was sent to the database. " +
+      "Create it, or correct caFrom.",
+  );
 }
 
 /** libpq, its relatives and our executor (for MySQL too) read the CA's path from the URL. */

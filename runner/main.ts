@@ -1,7 +1,7 @@
 import { PATHS } from "../workload/environment.ts";
 import { type OperationResult, WIRE_OPERATIONS, type WireOperation } from "../workload/result.ts";
 import { apply } from "./apply.ts";
-import { readBindings, readOperationID, speaksOurProtocol } from "./bindings.ts";
+import { readBindings, readOperationID, requireCertificate, speaksOurProtocol } from "./bindings.ts";
 import { createSupervisor, type Supervisor } from "./child.ts";
 import { emit, emitProtocolMismatch, errorResult, openOutcome, writeTerminationLog } from "./emit.ts";
 import type { Env } from "./env.ts";
@@ -104,6 +104,7 @@ async function resultOf(
     const bindings = readBindings(mode.operation, env, Date.now(), (learned) => {
       known = learned;
     });
+    requireCertificate(env);
     const body = await BODIES[mode.operation]({
       env,
       bindings,

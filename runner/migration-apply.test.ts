@@ -268,10 +268,10 @@ describe("a MySQL target", () => {
 
   test("names the mounted CA in the child's URL", async () => {
     const pod = podAt(URL_FORM);
-    pod.env[ENV.databaseCAFile] = "/credentials/target-ca/ca.pem";
+    const path = pod.certificate();
     pod.fence();
     await pod.run();
-    expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toBe(`${URL_FORM}&sslrootcert=%2Fcredentials%2Ftarget-ca%2Fca.pem`);
+    expect(pod.calls()[0]?.env["PTAH_DB_URL"]).toBe(`${URL_FORM}&sslrootcert=${encodeURIComponent(path)}`);
   });
 
   const refused: readonly [string, "PostgreSQL" | "MySQL", string][] = [

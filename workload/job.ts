@@ -220,6 +220,8 @@ function volumesOf(spec: OperationSpec<Work>, parts: Parts): JsonObject[] {
               name: caFrom.name,
               defaultMode: READ_ONLY_MODE,
               items: [{ key: caFrom.key, path: "ca.pem" }],
+              // The runner names a missing one; a Pod that waits for its volume tells nobody.
+              optional: true,
             },
           },
         ]),

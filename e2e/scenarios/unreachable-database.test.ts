@@ -63,6 +63,7 @@ beforeAll(async () => {
     secretObject(NAMESPACE, "wrong-password-url", wrong),
     secretObject(NAMESPACE, "wrong-name-url", server.url.replace("/app?", "/shop?")),
     secretObject(NAMESPACE, "private-ca-url", verified),
+    secretObject(NAMESPACE, "no-ca-url", verified),
     secretObject(NAMESPACE, "down-url", server.url.replace("@postgres.", "@late.")),
     {
       apiVersion: "v1",
@@ -74,6 +75,7 @@ beforeAll(async () => {
   await declare("wrong-password", "wrong-password-url");
   await declare("wrong-name", "wrong-name-url");
   await declare("private-ca", "private-ca-url");
+  await declare("no-ca", "no-ca-url", { caFrom: { name: "nobody-made-it", key: "ca.crt" } });
   await declare("no-secret", "nobody-made-it");
   await declare("down", "down-url");
 }, 180_000);
@@ -102,6 +104,20 @@ describe("what cannot be read is named, and read again by itself", () => {
     await declare("private-ca", "private-ca-url", { caFrom: { name: "authority", key: "ca.crt" } });
     await approve(lab, at("private-ca"), "private-ca");
     await waitForPhase(lab, at("private-ca"), "InSync");
+  });
+
+  test("an authority's ConfigMap that is not there, until it is", async () => {
+    const said = await failureOf("no-ca");
+    expect(said).toContain("missing_ca");
+    expect(said).toContain("spec.target.caFrom");
+    const authority = await lab.get("configmap", "authority", NAMESPACE);
+    await lab.apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "nobody-made-it", namespace: NAMESPACE },
+      data: authority?.data,
+    });
+    await waitForPhase(lab, at("no-ca"), "AwaitingApproval");
   });
 
   test("a Secret that is not there, until it is", async () => {

@@ -97,6 +97,14 @@ export class Pod {
     return this;
   }
 
+  /** Mounts a CA bundle for the target. @returns its path */
+  certificate(): string {
+    const path = join(this.directory, "ca.pem");
+    writeFileSync(path, "-----BEGIN CERTIFICATE-----\n");
+    this.env[ENV.databaseCAFile] = path;
+    return path;
+  }
+
   /** Makes this the Pod of a migration operation: where the files are, and the lock it waits for. */
   migrations(): this {
     delete this.env[ENV.lockTimeout];
