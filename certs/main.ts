@@ -45,7 +45,7 @@ function collect(value: string, before: readonly string[]): string[] {
 
 function commandLine(): Command {
   const { delayMinMs, intervalMaxMs } = limits;
-  return new Command("certs")
+  return new Command("ptah certs")
     .description("bootstrap and renew the admission webhook's serving certificate and the authority that signs it")
     .option(
       "--kubeconfig <file>",

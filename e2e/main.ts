@@ -5,6 +5,7 @@
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { runAs } from "./cluster/command-line.ts";
 import { serverVersions } from "./cluster/open.ts";
 import { repositoryRoot } from "./cluster/paths.ts";
 import { ensureCluster, removeCluster } from "./lab/cluster.ts";
@@ -65,4 +66,6 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-process.exit(await main());
+await runAs("e2e", main);
+// What a client of the cluster still holds open keeps nobody waiting.
+process.exit();

@@ -46,7 +46,7 @@ function listed(defaults: readonly string[]): (value: string, before: readonly s
 
 function commandLine(): Command {
   const { jobControllers, garbageCollectors, alwaysGroups } = DEFAULTS;
-  return new Command("webhook")
+  return new Command("ptah webhook")
     .description("serve the operator's admission webhooks")
     .option(
       "--kubeconfig <file>",
