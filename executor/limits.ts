@@ -5,6 +5,8 @@ export const MAX_SCHEMA_FILES = 2_000;
 export const MAX_SCHEMA_BYTES = 8 * 1024 * 1024;
 /** Plan document read by apply; the reference's limit of a plan's bytes. */
 export const MAX_PLAN_BYTES = 8 * 1024 * 1024;
+/** A CA bundle; that of the public web has about 220 KB. */
+export const MAX_CERTIFICATE_BYTES = 1024 * 1024;
 
 export const MAX_EXCLUDE_SELECTORS = 128;
 export const MAX_SELECTOR_CHARS = 256;

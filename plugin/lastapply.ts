@@ -34,3 +34,8 @@ export function lastApply(resource: Resource): LastApply | undefined {
     advice: another && !refused ? LOOK : { who: advised.who, next: advised.next },
   };
 }
+
+/** The same, where what a person is to do now follows from it: a plan waits because the last Apply did not do what it should. */
+export function whyAPlanWaits(resource: Resource): LastApply | undefined {
+  return conditionOf(resource, "Ready")?.reason === "AwaitingApproval" ? lastApply(resource) : undefined;
+}

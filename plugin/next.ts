@@ -3,7 +3,7 @@ import { type Advice, adviceFor, explainReason, type Reason, SETTLE } from "../c
 import { codeIn } from "../crds/trouble.ts";
 import { dirtySteps } from "./dirty.ts";
 import type { Migration, Resource } from "./families.ts";
-import { lastApply } from "./lastapply.ts";
+import { whyAPlanWaits } from "./lastapply.ts";
 import { conditionOf, familyOf } from "./resource.ts";
 
 /** Who acts, and what to do: a sentence, and commands on further lines where there is a choice. */
@@ -22,8 +22,7 @@ export function stepOf(resource: Resource): Step | undefined {
     return placed(SETTLE, resource, ready.message);
   const lines = entry.reason === "HistoryDirty" && migration !== undefined ? dirtySteps(migration) : undefined;
   if (lines !== undefined) return { who: "database administrator", lines };
-  const failed = entry.reason === "AwaitingApproval" ? lastApply(resource) : undefined;
-  return placed(failed?.advice ?? adviceAt(entry, resource, ready.message), resource, ready.message);
+  return placed(whyAPlanWaits(resource)?.advice ?? adviceAt(entry, resource, ready.message), resource, ready.message);
 }
 
 /** The same as the end of a message: a choice of commands on lines of its own, so that each can be pasted. */

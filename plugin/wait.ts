@@ -3,7 +3,7 @@ import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
-import { lastApply } from "./lastapply.ts";
+import { whyAPlanWaits } from "./lastapply.ts";
 import { limits } from "./limits.ts";
 import { nextOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
@@ -41,7 +41,7 @@ export function stuckMessage(resource: Resource): string {
   const phase = resource.status?.phase ?? "not seen by a manager yet";
   if (ready === undefined) return `${name} is ${phase}`;
   const next = nextOf(resource);
-  const failed = lastApply(resource)?.message;
+  const failed = whyAPlanWaits(resource)?.message;
   const message = [...(failed === undefined || failed === ready.message ? [] : [failed]), ready.message]
     .map(sentence)
     .join(" ");

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { contentDigest, sourceManifest } from "../crds/fingerprints.ts";
 import { refusal } from "../kube/testing.ts";
 import { condition, digest, planDocument, run, type World, waitingWorld } from "./testing.ts";
 
@@ -9,13 +8,7 @@ const writes = (requests: readonly { method: string; path: string }[]) =>
   requests
     .filter((request) => request.method !== "GET")
     .map((request) => `${request.method} ${request.path.split("/").at(-1)}`);
-const ready = (reason: string, status = "False") => ({
-  type: "Ready",
-  status,
-  reason,
-  message: "so it is",
-  lastTransitionTime: "2026-01-01T00:00:00Z",
-});
+const ready = (reason: string, status = "False") => condition("Ready", status, reason);
 const annotationsOf = (world: World) => world.get("ptahschemas", "orders").metadata.annotations ?? {};
 
 describe("kubectl ptah approve", () => {
@@ -260,6 +253,16 @@ describe("kubectl ptah approve", () => {
     expect(ran.stderr).toEndWith("Look at the new plan before it is approved: kubectl ptah plan orders -n shop\n");
   });
 
+  test("an earlier Apply is not what a later refusal of the declaration is told with", async () => {
+    const { world } = await endsWith("Apply ended with apply_failed: statement 1 of 3 failed.");
+    const refusal = { ...ready("PlanRefused"), message: "Plan was refused with plan_refused: a.sql line 3." };
+    const { conditions } = world.get("ptahschemas", "orders")["status"] as { conditions: readonly object[] };
+    world.status({ phase: "Blocked", plan: undefined, conditions: [refusal, ...conditions.slice(1)] });
+    const said = (await run(world, ["wait", "orders"])).stderr;
+    expect(said).toContain(refusal.message);
+    expect(said).not.toContain("apply_failed");
+  });
+
   test("--wait stops when the plan ran and changes remain", async () => {
     const world = waitingWorld();
     const ran = await run(world, ["approve", "orders", "--yes", "--wait"], {
@@ -271,116 +274,6 @@ describe("kubectl ptah approve", () => {
     });
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain("the plan ran and changes remain; a new plan waits: kubectl ptah plan orders -n shop");
-  });
-});
-
-describe("kubectl ptah wait", () => {
-  test("ends well when the schema is in sync for its present generation", async () => {
-    const world = waitingWorld();
-    world.status({ phase: "InSync", observedGeneration: 1, conditions: [ready("InSync", "True")] });
-    const ran = await run(world, ["wait", "orders"], { onSleep: () => world.status({ observedGeneration: 2 }) });
-    expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
-  });
-
-  test("is not content with a verdict about files that were edited since", async () => {
-    const world = waitingWorld();
-    const file = { "orders.sql": "CREATE TABLE orders (id bigint);" };
-    world.put("configmaps", { metadata: { name: "orders", uid: "cm-uid" }, data: file });
-    const resolved = (content: string) => ({
-      kind: "ConfigMap",
-      identity: "cm-uid",
-      contentDigest: content,
-      digest: content,
-      requestedReference: "ConfigMap/orders",
-      resolvedAt: "2026-01-01T00:00:00Z",
-    });
-    const synced = { phase: "InSync", observedGeneration: 2, conditions: [ready("InSync", "True")] };
-    world.status({ ...synced, source: resolved(digest("2")) });
-    const files = [{ path: "orders.sql", bytes: Buffer.from(file["orders.sql"]) }];
-    const source = resolved(contentDigest(sourceManifest(files)));
-    let looks = 0;
-    const ran = await run(world, ["wait", "orders"], {
-      onSleep: () => {
-        looks += 1;
-        if (looks === 3) world.status({ source });
-      },
-    });
-    expect([ran.code, looks]).toEqual([0, 3]);
-  });
-
-  test("tells a person who has to provide something, and does not sit until its time is over", async () => {
-    const world = waitingWorld();
-    world.status({
-      phase: "Observing",
-      observedGeneration: 2,
-      conditions: [ready("PodCannotStart")],
-      activeOperation: undefined,
-      cycle: { next: "Plan", startedAt: "2026-01-01T00:00:00Z", generation: 2 },
-    });
-    const ran = await run(world, ["wait", "orders"]);
-    expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain("orders is Observing (PodCannotStart)");
-  });
-
-  test("stops where only a person moves it on, and says how", async () => {
-    const ran = await run(waitingWorld(), ["wait", "schema/orders"]);
-    expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain(
-      "orders is AwaitingApproval (AwaitingApproval): a plan waits. Next: kubectl ptah approve orders -n shop",
-    );
-  });
-
-  test.each([
-    [
-      "PlanRefused",
-      "Refused with invalid_schema: orders.sql:3: syntax error",
-      "kubectl ptah explain invalid_schema tells",
-    ],
-    [
-      "PodCannotStart",
-      "Pod x of Observe cannot start: Secret nosuch-url does not exist.",
-      "Create or correct what the message",
-    ],
-    ["ApplyDisabled", "spec.policy.apply is Never", "Set spec.policy.apply to OnApproval"],
-    [
-      "RealmConflict",
-      "Remove or suspend one, or set spec.target.sharedRealm.",
-      "Set spec.target.sharedRealm on every resource",
-    ],
-  ])("says of %s the next step that schema prints", async (reason, message, next) => {
-    const world = waitingWorld();
-    world.status({ phase: "Blocked", conditions: [{ ...ready(reason), message }] });
-    const waited = await run(world, ["wait", "orders"]);
-    expect(waited.stderr).toContain(`(${reason}): ${message}`);
-    const shown = (await run(world, ["schema", "orders"])).stdout;
-    const [, step = "lost"] = /Next: {11}(.*)/.exec(shown) ?? [];
-    expect(step).toContain(next);
-    expect(waited.stderr).toContain(` Next: ${step}`);
-  });
-
-  test("waits for a phase where one is named", async () => {
-    expect((await run(waitingWorld(), ["wait", "orders", "--for", "awaitingapproval"])).code).toBe(0);
-  });
-
-  test("gives up in time and says where things stand", async () => {
-    const world = waitingWorld();
-    world.status({ phase: "Planning", conditions: [ready("OperationInProgress")] });
-    const ran = await run(world, ["wait", "orders", "--wait-timeout", "5s"]);
-    expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain("gave up after 5s: orders is Planning (OperationInProgress)");
-  });
-
-  test("is not fooled by another object under the name, and ends when it is deleted", async () => {
-    const world = waitingWorld();
-    world.status({ phase: "Planning", conditions: [] });
-    const replace = () => {
-      const schema = world.get("ptahschemas", "orders");
-      world.put("ptahschemas", { ...schema, metadata: { ...schema.metadata, uid: "other" } });
-    };
-    const replaced = await run(world, ["wait", "orders"], { onSleep: replace });
-    expect([replaced.code, replaced.stderr]).toEqual([1, expect.stringContaining("replaced by another object")]);
-    const deleted = await run(world, ["wait", "orders"], { onSleep: () => world.drop("ptahschemas", "orders") });
-    expect(deleted.code).toBe(3);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The sequence of migrations a run was approved for: read from a file, compared with the run's own selection. */
-import { readFileSync, statSync } from "node:fs";
 import * as v from "valibot";
 import { Refused } from "../contract.ts";
+import { readRegularFile } from "../regular-file.ts";
 import type { Migration } from "./migration.ts";
 import { MAX_PENDING, named } from "./select.ts";
 
@@ -22,10 +22,7 @@ const MAX_SEQUENCE_BYTES = 1024 * 1024;
 /** Reads an `--expect-sequence` file. @throws Refused `invalid_sequence` */
 export function readSequence(path: string): ExpectedSequence {
   try {
-    const found = statSync(path);
-    // Reading a pipe may never end, and no stop would be heard meanwhile.
-    if (!found.isFile() || found.size > MAX_SEQUENCE_BYTES) throw new Error("no file or too large");
-    return v.parse(Sequence, JSON.parse(readFileSync(path, "utf8")));
+    return v.parse(Sequence, JSON.parse(readRegularFile(path, MAX_SEQUENCE_BYTES).toString("utf8")));
   } catch {
     throw new Refused("invalid_sequence", "the file of the expected sequence cannot be read or is not one");
   }

@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
 import { Refused } from "../contract.ts";
 import { parseDurationMs } from "../flags.ts";
+import { MAX_CERTIFICATE_BYTES } from "../limits.ts";
+import { readRegularFile } from "../regular-file.ts";
 import { parameterProblem } from "./parameters.ts";
 
 export type TlsMode = "off" | "preferred" | "unverified" | "verified";
@@ -152,9 +153,7 @@ function tlsOf(
 
 function readBundle(path: string, refuse: Refuse): string {
   try {
-    // Reading a pipe may never end.
-    if (!statSync(path).isFile()) throw new Error("no file");
-    return readFileSync(path, "utf8");
+    return readRegularFile(path, MAX_CERTIFICATE_BYTES).toString("utf8");
   } catch {
     return refuse("names a CA bundle that cannot be read");
   }

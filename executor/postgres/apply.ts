@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import { decodePlan, type PlanDocument } from "../../sql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Canceled, Refused } from "../contract.ts";
 import { MAX_PLAN_BYTES } from "../limits.ts";
+import { readRegularFile, type Unreadable, UnreadableFile } from "../regular-file.ts";
 import { openTarget } from "./compare.ts";
 import { parseExclusion } from "./exclude.ts";
 import { type Execution, execute, type TransactionMode } from "./execute.ts";
@@ -37,20 +37,23 @@ export interface LoadedPlan {
   readonly digest: string;
 }
 
+const UNREADABLE: Readonly<Record<Unreadable, string>> = {
+  unreadable: "the plan file cannot be read",
+  irregular: "the plan is no regular file",
+  too_large: `the plan is larger than ${MAX_PLAN_BYTES} bytes`,
+};
+
+function planBytes(path: string): Uint8Array {
+  try {
+    return readRegularFile(path, MAX_PLAN_BYTES);
+  } catch (error) {
+    throw error instanceof UnreadableFile ? new Refused("invalid_plan", UNREADABLE[error.why]) : error;
+  }
+}
+
 /** Reads a plan file strictly. @throws Refused `invalid_plan` */
 export function loadPlan(path: string): LoadedPlan {
-  let bytes: Uint8Array;
-  try {
-    const found = statSync(path);
-    // A pipe or a device has no size, and reading one may never end: not even a stop would be heard meanwhile.
-    if (!found.isFile()) throw new Refused("invalid_plan", "the plan is no regular file");
-    if (found.size > MAX_PLAN_BYTES)
-      throw new Refused("invalid_plan", `the plan is larger than ${MAX_PLAN_BYTES} bytes`);
-    bytes = readFileSync(path);
-  } catch (error) {
-    if (error instanceof Refused) throw error;
-    throw new Refused("invalid_plan", "the plan file cannot be read");
-  }
+  const bytes = planBytes(path);
   const decoded = decodePlan(bytes);
   if ("error" in decoded) throw new Refused("invalid_plan", decoded.error.message);
   if (decoded.plan.dialect !== "postgres")

@@ -1,7 +1,8 @@
-import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { Refused } from "../contract.ts";
 import { MAX_SCHEMA_BYTES, MAX_SCHEMA_FILES } from "../limits.ts";
+import { readRegularFile, UnreadableFile } from "../regular-file.ts";
 
 export interface SourceFile {
   /** Name within the source, as a person wrote it. */
@@ -21,30 +22,43 @@ export function readSource(path: string): readonly SourceFile[] {
   return files.map((file) => {
     const name = basename(file);
     if (extname(name).toLowerCase() !== ".sql") throw wrongFormat(name);
-    total += sizeOf(file, name);
-    if (total > MAX_SCHEMA_BYTES) {
-      throw new Refused(
-        "schema_too_large",
-        `the desired schema is larger than ${MAX_SCHEMA_BYTES} bytes; split it over several resources`,
-      );
-    }
-    return { name, text: decode(readFileSync(file), name) };
+    const bytes = bytesOf(file, name);
+    total += bytes.length;
+    if (total > MAX_SCHEMA_BYTES) throw tooLarge();
+    return { name, text: decode(bytes, name) };
   });
 }
 
-/** Asked before it is read: a pipe or a device would be read for ever. @throws Refused for what is no readable file */
-function sizeOf(file: string, name: string): number {
+/** @throws Refused for what is no readable file */
+function bytesOf(file: string, name: string): Buffer {
   try {
-    const found = statSync(file);
-    accessSync(file, constants.R_OK);
-    if (found.isFile()) return found.size;
-  } catch {
-    throw new Refused("schema_missing", `the file "${name}" of the desired schema cannot be read`, { objects: [name] });
+    return readRegularFile(file, MAX_SCHEMA_BYTES);
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    throw refusalOf(error, name);
   }
-  throw new Refused("unsupported_schema_format", `"${name}" is no regular file; write the schema as .sql files`, {
-    objects: [name],
-  });
 }
+
+function refusalOf({ why }: UnreadableFile, name: string): Refused {
+  switch (why) {
+    case "too_large":
+      return tooLarge();
+    case "irregular":
+      return new Refused("unsupported_schema_format", `"${name}" is no regular file; write the schema as .sql files`, {
+        objects: [name],
+      });
+    case "unreadable":
+      return new Refused("schema_missing", `the file "${name}" of the desired schema cannot be read`, {
+        objects: [name],
+      });
+  }
+}
+
+const tooLarge = (): Refused =>
+  new Refused(
+    "schema_too_large",
+    `the desired schema is larger than ${MAX_SCHEMA_BYTES} bytes; split it over several resources`,
+  );
 
 function isDirectory(path: string): boolean {
   try {

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { Refused } from "../contract.ts";
-import { MAX_DURATION_MS } from "../limits.ts";
+import { MAX_CERTIFICATE_BYTES, MAX_DURATION_MS } from "../limits.ts";
+import { readRegularFile } from "../regular-file.ts";
 
 export type SslMode = "disable" | "prefer" | "require" | "verify-ca" | "verify-full";
 
@@ -167,9 +167,7 @@ function tlsOptions(
 
 function readCertificate(path: string, refuse: Refuse): string {
   try {
-    // Reading a pipe may never end.
-    if (!statSync(path).isFile()) throw new Error("no file");
-    return readFileSync(path, "utf8");
+    return readRegularFile(path, MAX_CERTIFICATE_BYTES).toString("utf8");
   } catch {
     return refuse("names an sslrootcert file that cannot be read");
   }
