@@ -1,6 +1,7 @@
 /** The API: kinds, specs, statuses, names and digests. */
 export * from "./canonical.ts";
 export * from "./codes.ts";
+export * from "./commands.ts";
 export * from "./common.ts";
 export * from "./conditions.ts";
 export * from "./duration.ts";

@@ -1,4 +1,5 @@
 /** `kubectl ptah acknowledge`: a person who has looked in the database ends the hold of one run that nobody could account for. */
+import { migrationWayOut } from "../crds/commands.ts";
 import { custom, isKubeError } from "../kube/index.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
 import { createNamed } from "./create.ts";
@@ -59,7 +60,7 @@ function whileTerminating(error: unknown, { namespace }: Session, name: string):
   if (!isKubeError(error, "Forbidden") || !error.message.includes("being terminated")) return error;
   return failed(
     `nothing was acknowledged: namespace ${namespace} is being deleted, and nothing can be created in it. ` +
-      `Say the same with kubectl ptah settle migration/${name} -n ${namespace}`,
+      `Say the same with ${migrationWayOut({ name, namespace }, true)}`,
     error,
   );
 }

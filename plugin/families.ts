@@ -1,5 +1,6 @@
 /** What the kinds that people steer differ in. Commands are written over this; another kind is another descriptor. */
 
+import { migrationWayOut } from "../crds/commands.ts";
 import type { DatabaseTargetSpec } from "../crds/index.ts";
 import { PTAH_MIGRATION, type PtahMigration } from "../crds/ptahmigration.ts";
 import { PTAH_SCHEMA, type PtahSchema } from "../crds/ptahschema.ts";
@@ -101,7 +102,7 @@ export const MIGRATION: Family<Migration> = {
   record: (migration) => migration.status?.unresolvedRun,
   unsettleable: ({ metadata }) =>
     metadata.deletionTimestamp === undefined
-      ? `settle counts only while a migration is being deleted; use kubectl ptah acknowledge ${metadata.name} -n ${metadata.namespace}`
+      ? `settle counts only while a migration is being deleted; use ${migrationWayOut(metadata, false)}`
       : undefined,
   source: (migration) => ({
     declared: declaredSource(migration.spec.artifact),

@@ -2,13 +2,12 @@
 import { declaredSource } from "../crds/source.ts";
 import { selectFiles } from "../crds/sourcefiles.ts";
 import { isKubeError, kinds } from "../kube/index.ts";
+import { nativeName } from "../sql/migration-names.ts";
 import type { Migration } from "./families.ts";
 import { limits } from "./limits.ts";
 import type { Session } from "./session.ts";
 import { visible } from "./text.ts";
 
-/** Ten digits that are no zero, a description, the direction: any other `.sql` file makes the executor refuse the directory. */
-const NATIVE = /^(?!0{10}_)\d{10}_[^\p{Cc}]+?\.(up|down)\.sql$/u;
 const SQL = /\.sql$/i;
 
 /** What is refused, by path; none where that cannot be told (no such right, no such object, another kind of source). */
@@ -30,12 +29,14 @@ export async function refusedFiles(session: Session, migration: Migration): Prom
 function refusedOf(paths: readonly string[]): string[] {
   const stems = new Set(paths.filter((path) => path.endsWith(".down.sql")).map(stemOf));
   return paths.flatMap((path) => {
-    if (SQL.test(path) && !NATIVE.test(nameOf(path))) return [visible(path)];
+    if (SQL.test(path) && !isMigration(nameOf(path))) return [visible(path)];
     const alone = path.endsWith(".up.sql") && !stems.has(stemOf(path));
     return alone ? [`${visible(path)} without its .down.sql`] : [];
   });
 }
 
+/** Versions begin at 1; any other `.sql` file makes the executor refuse the directory. */
+const isMigration = (fileName: string): boolean => (nativeName(fileName)?.version ?? 0) > 0;
 const nameOf = (path: string): string => path.split("/").at(-1) ?? "";
 /** A version's two files may lie in different folders; their names are alike. */
 const stemOf = (path: string): string => nameOf(path).replace(/\.(up|down)\.sql$/, "");

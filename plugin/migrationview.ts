@@ -1,4 +1,5 @@
 /** `kubectl ptah migration`: where a migration is, what is pending, how the last run ended and what to do next. */
+import { migrationWayOut } from "../crds/commands.ts";
 import type { MigrationHistory } from "../crds/status/index.ts";
 import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, unseenOf } from "./attention.ts";
@@ -122,9 +123,8 @@ function historyLines(history: MigrationHistory | undefined): string[] {
 /** How the hold of a run ends, whatever the history's own verdict advises. */
 function heldUntil({ status, metadata }: Migration): string | undefined {
   if (status?.unresolvedRun === undefined) return undefined;
-  const deleting = metadata.deletionTimestamp !== undefined;
-  const word = deleting ? `settle migration/${metadata.name}` : `acknowledge ${metadata.name}`;
-  return `a read with nothing pending settles it, or kubectl ptah ${word} -n ${metadata.namespace}`;
+  const wayOut = migrationWayOut(metadata, metadata.deletionTimestamp !== undefined);
+  return `a read with nothing pending settles it, or ${wayOut}`;
 }
 
 function resolvedOf({ status }: Migration): string | undefined {

@@ -1,4 +1,5 @@
 /** What is known of a run that nobody can account for, what is not, and where in the database to look. */
+import { commandFor } from "../crds/commands.ts";
 import { normalizeEngine } from "../crds/engine.ts";
 import type { MigrationRun } from "../crds/status/index.ts";
 import type { Migration, UnsettledRecord } from "./families.ts";
@@ -97,7 +98,7 @@ export function checkLines(migration: Migration, record: UnsettledRecord): strin
   const lines = [
     ...steps,
     "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set (worked example: docs/migration-runs.md)",
-    `kubectl ptah refresh migration/${migration.metadata.name} -n ${migration.metadata.namespace} --wait then settles the run by itself where nothing is left pending`,
+    `${commandFor("refresh", "migration", migration.metadata)} --wait then settles the run by itself where nothing is left pending`,
   ];
   return ["Look in the database before you answer:", ...lines.map((line, index) => `  ${index + 1}. ${line}`)];
 }

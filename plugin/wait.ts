@@ -1,4 +1,5 @@
 /** Waiting by looking again: bounded, with a line on standard error for every change of where it stands and for every silence. */
+import { commandFor } from "../crds/commands.ts";
 import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
 import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
@@ -251,7 +252,7 @@ export function mindTrouble<T extends Resource>(
 /** How to see at once whether it is mended; a Pod that waits goes on by itself. */
 function onceMended<T extends Resource>(family: Family<T>, { metadata, status }: T): string {
   if (status?.activeOperation?.dispatchStarted === true) return "";
-  return ` Once it is mended: kubectl ptah refresh ${family.words[0]}/${metadata.name} -n ${metadata.namespace} --wait`;
+  return ` Once it is mended: ${commandFor("refresh", family.words[0], metadata)} --wait`;
 }
 
 /** The phase a `--for` names. @throws Failure (usage) */

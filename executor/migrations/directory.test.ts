@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { describe as title } from "../../sql/migration-names.ts";
 import { MAX_MIGRATION_FILE_BYTES } from "../limits.ts";
 import { computeSumText, readDirectory } from "./directory.ts";
 import type { MigrationDirectory, MigrationRefusal } from "./migration.ts";
-import { describe as title } from "./names.ts";
 import { partialChecksum } from "./revisions.ts";
 import { statementsOf } from "./statements.ts";
 

@@ -1,5 +1,6 @@
 /** A migration directory in the native format: read whole, checked, hashed (reference, runner §6.1 to §6.3). */
 import { createHash } from "node:crypto";
+import { describe } from "../../sql/migration-names.ts";
 import { MAX_MIGRATION_DIRECTORY_BYTES } from "../limits.ts";
 import { readDirectives } from "./directives.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
   MigrationRefusal,
   MigrationRefusalCode,
 } from "./migration.ts";
-import { describe } from "./names.ts";
 import { h1, parseSum, SUM_FILE, type Sum, sumDifference, sumOf, sumText } from "./sum.ts";
 import { DirectoryRefused, type Found, type FoundFile, findFiles, readFile, tooLarge } from "./walk.ts";
 

@@ -1,7 +1,7 @@
 /** The integrity file `ptah.sum` (reference, runner §6.2): computed, read and compared. Pure. */
 import { createHash } from "node:crypto";
+import { byPath } from "../../sql/migration-names.ts";
 import type { MigrationRefusal } from "./migration.ts";
-import { byPath } from "./names.ts";
 
 export const SUM_FILE = "ptah.sum";
 

@@ -1,6 +1,7 @@
 /** Finds and reads the files of a migration directory; follows no link. */
 import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { foreignKind, type MigrationName, nativeName } from "../../sql/migration-names.ts";
 import {
   MAX_MIGRATION_ENTRIES,
   MAX_MIGRATION_FILE_BYTES,
@@ -10,7 +11,6 @@ import {
   MAX_SUM_BYTES,
 } from "../limits.ts";
 import type { MigrationRefusal } from "./migration.ts";
-import { foreignKind, type MigrationName, nativeName } from "./names.ts";
 import { SUM_FILE } from "./sum.ts";
 
 export interface FoundFile extends MigrationName {

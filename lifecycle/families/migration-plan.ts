@@ -1,5 +1,6 @@
 /** A plan of pending versions: published out of the history that was read, under the number its reading reserved. */
 
+import { commandFor } from "../../crds/commands.ts";
 import { durationMs } from "../../crds/duration.ts";
 import type { PtahMigrationPlanSpec } from "../../crds/migrationspec.ts";
 import { PLAN_CONTRACT_FILES } from "../../crds/spec.ts";
@@ -113,10 +114,10 @@ const published = (plan: CurrentMigrationPlan): JournalEntry => ({
   plan: { name: plan.name, uid: plan.uid, fingerprint: plan.fingerprint },
 });
 
-const approvalAsked = ({ resource: { name, namespace } }: Context): EventIntent => ({
+const approvalAsked = ({ resource }: Context): EventIntent => ({
   type: "Normal",
   reason: "ApprovalRequired",
-  note: `A plan waits for an approval: kubectl ptah approve migration/${name} -n ${namespace}`,
+  note: `A plan waits for an approval: ${commandFor("approve", "migration", resource)}`,
 });
 
 function planMetrics(kept: boolean, asked: boolean): readonly MetricTransition[] {

@@ -1,4 +1,5 @@
 /** The migration family: what it reads, plans, runs and rests in. */
+import { migrationWayOut } from "../../crds/commands.ts";
 import type { PtahMigrationSpec } from "../../crds/migrationspec.ts";
 import { MIGRATION_FINALIZER } from "../../crds/names.ts";
 import type { ApplyRecord, Claim, ObservationPolicy } from "../../crds/status/index.ts";
@@ -165,9 +166,7 @@ const fields: FamilyFields = {
 const narration: FamilyNarration = {
   phase: migrationPhase,
   conditions: migrationConditions,
-  // An acknowledgment is an object of its own, and a namespace that is being deleted takes none.
-  wayOut: (c) =>
-    `kubectl ptah ${c.resource.deleting ? "settle migration/" : "acknowledge "}${c.resource.name} -n ${c.resource.namespace}`,
+  wayOut: ({ resource }) => migrationWayOut(resource, resource.deleting),
   lostEntry: (c, mirror) => ({
     type: "RunFinished",
     time: mirror.recordedAt ?? instantOf(c.nowMs),

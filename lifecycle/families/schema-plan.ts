@@ -1,5 +1,6 @@
 /** How a schema's Plan is judged: the target it read, a declaration that took over, no changes, or a new plan. */
 
+import { commandFor } from "../../crds/commands.ts";
 import type { PrivilegeChange } from "../../crds/common.ts";
 import { chunkName } from "../../crds/names.ts";
 import { PLAN_CONTRACT_FILES, type PtahSchemaPlanSpec } from "../../crds/spec.ts";
@@ -271,7 +272,7 @@ function entries(
 
 function approvalAsked(c: Context, verdict: Verdict, kept: boolean): readonly EventIntent[] {
   if (kept || verdict.kind !== "AwaitingApproval") return [];
-  const note = `A plan waits for an approval: kubectl ptah approve schema/${c.resource.name} -n ${c.resource.namespace}`;
+  const note = `A plan waits for an approval: ${commandFor("approve", "schema", c.resource)}`;
   return [{ type: "Normal", reason: "ApprovalRequired", note }];
 }
 

@@ -1,4 +1,5 @@
 /** The schema family: what it reads, plans, proves and rests in. The first descriptor; a second only adds a file like it. */
+import { schemaWayOut } from "../../crds/commands.ts";
 import { FINALIZER } from "../../crds/names.ts";
 import type { PtahSchemaSpec } from "../../crds/spec.ts";
 import type { ApplyRecord, Claim, ObservationPolicy } from "../../crds/status/index.ts";
@@ -203,7 +204,7 @@ const fields: FamilyFields = {
 const narration: FamilyNarration = {
   phase: schemaPhase,
   conditions: schemaConditions,
-  wayOut: (c) => `kubectl ptah settle schema/${c.resource.name} -n ${c.resource.namespace}`,
+  wayOut: ({ resource }) => schemaWayOut(resource),
   lostEntry: (c, mirror) => ({
     type: "ApplyFinished",
     time: mirror.recordedAt ?? instantOf(c.nowMs),

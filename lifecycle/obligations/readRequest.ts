@@ -1,4 +1,5 @@
 /** Rule 16: a person asks for a read (seed 003: the read-requested-at annotation). It starts no mutating operation. */
+import { commandFor } from "../../crds/commands.ts";
 import { type Context, patch } from "../context.ts";
 import type { EventIntent, Move, RuleId } from "../move.ts";
 import { cycleAt, cycleUnderWay, unansweredRequest } from "../positions.ts";
@@ -11,7 +12,7 @@ export function requestAnswered(c: Context, value: string): EventIntent {
     : {
         type: "Warning",
         reason: "ReadRequestInvalid",
-        note: `The annotation read-requested-at holds ${JSON.stringify(value.slice(0, 64))}, which is no RFC 3339 instant; it starts nothing. Write a right one: kubectl ptah refresh ${c.family.name}/${c.resource.name} -n ${c.resource.namespace}`,
+        note: `The annotation read-requested-at holds ${JSON.stringify(value.slice(0, 64))}, which is no RFC 3339 instant; it starts nothing. Write a right one: ${commandFor("refresh", c.family.name, c.resource)}`,
       };
 }
 

@@ -2,6 +2,7 @@
  * Rule 6, first half: whether a claim that may still be given up holds. Withdraw an undispatched Apply, discard a reading,
  * give way between two attempts; a record's reading asks only for its record, Lease, binding and suspension.
  */
+import { commandFor } from "../../crds/commands.ts";
 import type { Claim } from "../../crds/status/index.ts";
 import { type Context, need } from "../context.ts";
 import type { Move } from "../move.ts";
@@ -155,7 +156,7 @@ export function reauthorize(c: Context, claim: Claim): Move | undefined {
     : revoked(
         c,
         claim,
-        `The approval does not hold any more; the plan waits for another: kubectl ptah approve ${c.family.name}/${c.resource.name} -n ${c.resource.namespace}`,
+        `The approval does not hold any more; the plan waits for another: ${commandFor("approve", c.family.name, c.resource)}`,
       );
 }
 

@@ -39,12 +39,8 @@ export function resourceFacts(family: Family, object: ResourceObject, stateVersi
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
+    ...identityOf(metadata),
     namespace: metadata.namespace ?? "",
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    deleting: metadata.deletionTimestamp !== undefined,
     finalizer: (metadata.finalizers ?? []).includes(family.lifecycle.finalizer),
     marks: marksOf(metadata.annotations, stateVersion),
     spec: object.spec,
@@ -93,42 +89,44 @@ export function chunkFacts(chunk: ChunkObject, index: number): ChunkFacts {
   };
 }
 
-export function approvalFacts(approval: ApprovalObject): ApprovalFacts {
-  const { metadata, spec } = approval;
+/** What every object that people write is told apart by. */
+const identityOf = (metadata: ObjectMeta) => ({
+  name: metadata.name,
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
+  generation: metadata.generation ?? 0,
+  deleting: metadata.deletionTimestamp !== undefined,
+});
+
+/** Admission wrote who spoke, when, and in which request; without all of it a word counts for nothing. */
+const stampedBy = (by: { readonly username: string }, at: string, mutationRequestUID: string): boolean =>
+  by.username !== "" && instantMs(at) > 0 && mutationRequestUID !== "";
+
+export function approvalFacts({ metadata, spec, about, status }: ApprovalObject): ApprovalFacts {
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    deleting: metadata.deletionTimestamp !== undefined,
-    resourceName: approval.about.name,
-    resourceUID: approval.about.uid,
+    ...identityOf(metadata),
+    resourceName: about.name,
+    resourceUID: about.uid,
     planName: spec.planRef.name,
     planUID: spec.planRef.uid,
     planFingerprint: spec.planFingerprint,
     approver: spec.approver,
     approvedAt: spec.approvedAt,
-    stamped: spec.approver.username !== "" && instantMs(spec.approvedAt) > 0 && spec.mutationRequestUID !== "",
-    status: approval.status ?? {},
+    stamped: stampedBy(spec.approver, spec.approvedAt, spec.mutationRequestUID),
+    status: status ?? {},
   };
 }
 
-export function acknowledgmentFacts(word: AcknowledgmentObject): AcknowledgmentFacts {
-  const { metadata, spec } = word;
+export function acknowledgmentFacts({ metadata, spec, about, status }: AcknowledgmentObject): AcknowledgmentFacts {
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    deleting: metadata.deletionTimestamp !== undefined,
-    resourceName: word.about.name,
-    resourceUID: word.about.uid,
+    ...identityOf(metadata),
+    resourceName: about.name,
+    resourceUID: about.uid,
     operationID: spec.operationID,
     by: spec.acknowledgedBy,
     acknowledgedAt: spec.acknowledgedAt,
-    stamped:
-      spec.acknowledgedBy.username !== "" && instantMs(spec.acknowledgedAt) > 0 && spec.mutationRequestUID !== "",
-    status: word.status ?? {},
+    stamped: stampedBy(spec.acknowledgedBy, spec.acknowledgedAt, spec.mutationRequestUID),
+    status: status ?? {},
   };
 }
 

@@ -1,3 +1,4 @@
+import { migrationWayOut, type Named, schemaWayOut } from "../../crds/commands.ts";
 import { parsePtahMigration, parsePtahSchema } from "../../crds/fields.ts";
 import { FINALIZER, label, MIGRATION_FINALIZER } from "../../crds/names.ts";
 import type { PtahMigration } from "../../crds/ptahmigration.ts";
@@ -29,8 +30,11 @@ export interface Family {
   readonly declaredProblem: (object: ReviewedObject) => string | undefined;
 }
 
-const settling = (noun: Family["noun"], { metadata }: Pick<ReviewedObject, "metadata">): string =>
-  `kubectl ptah settle ${noun}/${metadata.name} -n ${metadata.namespace}`;
+/** What is stored has a name; only one that is being created may still wait for it. */
+const named = ({ metadata: { name = "NAME", namespace } }: Pick<ReviewedObject, "metadata">): Named => ({
+  name,
+  namespace,
+});
 
 export const SCHEMA: Family = {
   kind: "PtahSchema",
@@ -38,7 +42,7 @@ export const SCHEMA: Family = {
   label: label.schema,
   finalizer: FINALIZER,
   recordField: "pendingObservation",
-  wayOut: (object) => settling("schema", object),
+  wayOut: (object) => schemaWayOut(named(object)),
   settlesOnlyDeleting: false,
   read: (reads, namespace, name) => reads.schema(namespace, name),
   declaredProblem: (object) => {
@@ -55,11 +59,7 @@ export const MIGRATION: Family = {
   label: label.migration,
   finalizer: MIGRATION_FINALIZER,
   recordField: "unresolvedRun",
-  // Nothing can be created in a namespace that is being deleted, so a deleted resource is settled by its annotation.
-  wayOut: (object) =>
-    object.metadata.deletionTimestamp === undefined
-      ? `kubectl ptah acknowledge ${object.metadata.name} -n ${object.metadata.namespace}`
-      : settling("migration", object),
+  wayOut: (object) => migrationWayOut(named(object), object.metadata.deletionTimestamp !== undefined),
   settlesOnlyDeleting: true,
   read: (reads, namespace, name) => reads.migration(namespace, name),
   declaredProblem: (object) => {

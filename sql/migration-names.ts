@@ -1,4 +1,4 @@
-/** What the names of files in a migration directory say (reference, runner §6.1). Pure. */
+/** What the names of files in a migration directory say (reference, runner §6.1). */
 
 export interface MigrationName {
   readonly version: number;
