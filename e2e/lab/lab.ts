@@ -123,7 +123,7 @@ function inNamespace(namespace: string | undefined): string[] {
  * Removes a namespace. What a broken-off run left unproved cannot be proved in one that goes away: a person's word ends it, as
  * soon as nobody may still write.
  */
-async function removeNamespace(lab: Lab, name: string): Promise<void> {
+export async function removeNamespace(lab: Lab, name: string): Promise<void> {
   await lab.must(["delete", "namespace", name, "--ignore-not-found", "--wait=false"]);
   const gone = async (): Promise<boolean> => {
     if ((await lab.get("namespace", name)) === undefined) return true;

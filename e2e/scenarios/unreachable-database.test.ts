@@ -58,12 +58,13 @@ beforeAll(async () => {
   );
   server = await startDatabase(lab, { namespace: NAMESPACE, tlsSecret: "server-tls" });
   const wrong = server.url.replace(server.password, "not-the-password");
-  const verified = (await addDatabase(lab, server, "private_ca")).url.replace("sslmode=disable", "sslmode=verify-full");
+  const verified = async (name: string) =>
+    (await addDatabase(lab, server, name)).url.replace("sslmode=disable", "sslmode=verify-full");
   await lab.apply(
     secretObject(NAMESPACE, "wrong-password-url", wrong),
     secretObject(NAMESPACE, "wrong-name-url", server.url.replace("/app?", "/shop?")),
-    secretObject(NAMESPACE, "private-ca-url", verified),
-    secretObject(NAMESPACE, "no-ca-url", verified),
+    secretObject(NAMESPACE, "private-ca-url", await verified("private_ca")),
+    secretObject(NAMESPACE, "no-ca-url", await verified("no_ca")),
     secretObject(NAMESPACE, "down-url", server.url.replace("@postgres.", "@late.")),
     {
       apiVersion: "v1",
