@@ -33,10 +33,10 @@ export const PTAH_MIGRATION: CustomKind = {
       description: "How many versions are pending.",
     },
     {
-      name: "Outcome",
+      name: "Last run",
       type: "string",
       jsonPath: ".status.lastRun.outcome",
-      description: "How the last run ended.",
+      description: "How the last run ended; what has become of the database since, the phase says.",
     },
     {
       name: "Digest",

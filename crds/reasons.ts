@@ -367,7 +367,7 @@ const PLAN_REASONS = [
     ["PlanReady=False", ...STALE, "Ready=False", "Stalled=True"],
     "The executor refuses to plan: the declaration or the database holds something it does not manage, or the change cannot be made.",
     "author",
-    "Change the file, line or object the message names, or leave it out with spec.policy.exclude; kubectl ptah explain CODE tells more of the code in it.",
+    "Change the file, line or object the message names (spec.policy.exclude is for what the database holds and nobody declares); kubectl ptah explain CODE tells more of the code in it.",
   ),
   r(
     "PlanTooLarge",

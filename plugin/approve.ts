@@ -113,7 +113,13 @@ function outcome<T extends Resource>(
     if (mine) return { state: "stopped", message: WITHDRAWN };
     return { state: "stopped", message: ranInVain(family, resource) };
   }
-  return { state: "going", ...unseenApproval(approval) };
+  return { state: "going", ...underApproval(resource, spent), ...unseenApproval(approval) };
+}
+
+/** Until its Job runs a resource says that its plan waits for an approval, to somebody who has just given it. */
+function underApproval({ status }: Resource, spent: boolean): { line?: string } {
+  if (status?.phase !== "AwaitingApproval") return {};
+  return { line: spent ? "dispatched" : "approved; it is about to be dispatched" };
 }
 
 /** The approved plan was dispatched, and another waits. */

@@ -196,7 +196,7 @@ function clusterCommands(io: Io, add: Add): void {
     .option("--wait", "wait until a fresh read has proved it");
   waiting(
     shared(add("wait <name>", "wait until in sync, or somebody has to act", on(io, FAMILIES, waitCommand, true))),
-  ).option("--for <phase>", "wait for this phase instead");
+  ).option("--for <phase>", "wait for this phase instead, for example AwaitingApproval, Blocked or InSync");
   waiting(shared(add("refresh <name>", "ask for a read of the database now", on(io, FAMILIES, refreshCommand)))).option(
     "--wait",
     "wait until that read has ended",

@@ -311,6 +311,8 @@ describe("kubectl ptah explain", () => {
     }
     const none = await run(waitingWorld(), ["explain", "AwaitingApprov"]);
     expect([none.code, none.stdout]).toEqual([3, ""]);
+    const slip = await run(waitingWorld(), ["explain", "polcyblocked"]);
+    expect(slip.stderr).toContain("did you mean PolicyBlocked");
     expect(none.stderr).toContain("did you mean AwaitingApproval");
   });
 });

@@ -16,8 +16,11 @@ import { troubleWatch } from "./trouble.ts";
 /** What one look comes to. */
 export type Verdict =
   | {
-      readonly state: "going" /** What waits for a manager, where the resource itself does not show it. */;
+      readonly state: "going";
+      /** What waits for a manager, where the resource itself does not show it. */
       readonly unseen?: Unseen;
+      /** Where it stands, where the resource itself does not show it yet. */
+      readonly line?: string;
     }
   | { readonly state: "done"; readonly message: string }
   | { readonly state: "stopped"; readonly message: string };
@@ -140,7 +143,8 @@ function refuseOther<T extends Resource>({ last }: Seen<T>, { metadata }: T): vo
 function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T, verdict: Verdict): void {
   const { status, metadata } = resource;
   // What holds a blocked resource is told once, with the next step, when it is known that it will not pass by itself.
-  const line = status?.phase === "Blocked" ? status.phase : standing(resource);
+  const shown = status?.phase === "Blocked" ? status.phase : standing(resource);
+  const line = (verdict.state === "going" ? verdict.line : undefined) ?? shown;
   const told = verdict.state === "stopped" && verdict.message.includes(sayingOf(resource));
   if (!told && line !== seen.line) say(session, `${metadata.name}: ${line}`);
   seen.line = line;

@@ -155,7 +155,7 @@ describe("kubectl ptah approve", () => {
     expect(ran.code).toBe(0);
     expect(ran.stdout).toEndWith("orders is in sync: the plan was applied, and a fresh read proved it\n");
     expect(ran.stderr).toBe(
-      ["AwaitingApproval: a plan waits", "Applying: so it is", "InSync: so it is"]
+      ["approved; it is about to be dispatched", "dispatched", "Applying: so it is", "InSync: so it is"]
         .map((line) => `kubectl-ptah: orders: ${line}\n`)
         .join(""),
     );

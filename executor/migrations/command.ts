@@ -34,13 +34,15 @@ const CHANGE: Readonly<Record<string, FlagSpec>> = {
 type Command = (flags: Flags, stop: Stop) => Promise<number>;
 
 const COMMANDS: Readonly<
-  Record<string, { readonly flags: Readonly<Record<string, FlagSpec>>; readonly run: Command }>
+  Record<string, { readonly what: string; readonly flags: Readonly<Record<string, FlagSpec>>; readonly run: Command }>
 > = {
   status: {
+    what: "what the database has applied and what is pending",
     flags: { ...DATABASE, "exit-code": { kind: "switch", what: "end with 1 where something is pending" } },
     run: statusCommand,
   },
   up: {
+    what: "run what is pending",
     flags: {
       ...DATABASE,
       "dry-run": DRY_RUN,
@@ -50,9 +52,14 @@ const COMMANDS: Readonly<
     },
     run: upCommand,
   },
-  hash: { flags: DIRECTORY, run: hashCommand },
-  set: { flags: CHANGE, run: (flags, stop) => changeCommand("set", flags, stop) },
+  hash: { what: "write ptah.sum, the checksums of the directory", flags: DIRECTORY, run: hashCommand },
+  set: {
+    what: "record a version as the current one; nothing is run",
+    flags: CHANGE,
+    run: (flags, stop) => changeCommand("set", flags, stop),
+  },
   baseline: {
+    what: "record that a database already holds a version; nothing is run",
     flags: {
       ...CHANGE,
       force: { kind: "switch", what: "record it beside a history that is there" },
@@ -61,6 +68,7 @@ const COMMANDS: Readonly<
     run: (flags, stop) => changeCommand("baseline", flags, stop),
   },
   repair: {
+    what: "clear the row of a version that failed or broke off, by your word or by running its rest",
     flags: {
       ...CHANGE,
       force: {
@@ -80,7 +88,8 @@ const COMMANDS: Readonly<
 /** @returns the exit status */
 export async function migrations(argv: readonly string[]): Promise<number> {
   const [verb = "", ...rest] = argv;
-  if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
+  if (asksForHelp(verb))
+    throw new HelpRequested(Object.entries(COMMANDS).map(([name, { what }]) => `  ${name.padEnd(8)}  ${what}`));
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) {
     throw new UnknownCommand(`unknown command "migrations ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);

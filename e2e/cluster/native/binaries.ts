@@ -50,7 +50,7 @@ function linkerFlags(): string {
 export async function ensureBinaries(cacheDir: string, progress: Progress): Promise<string> {
   const directory = join(cacheDir, "native", `bin-${cacheKey()}`);
   if (PROGRAMS.every((name) => existsSync(join(directory, name)))) return directory;
-  await progress.step(`control plane ${KUBERNETES_VERSION} from Go modules (about ten minutes when cold)`, () =>
+  await progress.step(`control plane ${KUBERNETES_VERSION} from Go modules (about six minutes when cold)`, () =>
     build(directory),
   );
   dropOtherVersions(cacheDir, directory);

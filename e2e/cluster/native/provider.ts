@@ -13,6 +13,7 @@ import { hasNodeLeftovers, removeCluster } from "./cleanup.ts";
 import * as components from "./components.ts";
 import * as config from "./config.ts";
 import { loadIntoContainerd } from "./containerd.ts";
+import { type Holder, heldSentence, otherHolder } from "./holder.ts";
 import { availableMemoryBytes } from "./leftovers.ts";
 import { withLock } from "./lock.ts";
 import { makeBridge } from "./network.ts";
@@ -36,6 +37,10 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
     apiOnly,
   };
 
+  const holder = (): Holder | undefined => (apiOnly ? undefined : otherHolder(layout.bin));
+  // What a node leaves on the machine is told apart by fixed names, so that of another's living one must not be taken away.
+  const remove = () => removeCluster(layout, !apiOnly && holder() === undefined);
+
   const status = async (): Promise<ClusterStatus> => {
     const recorded = recordedNames(layout);
     const required = components.expectedProcesses(apiOnly, false);
@@ -47,15 +52,19 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
     const alive = parts.every(({ running }) => running);
     const ready = alive && (await isReady(shape));
     parts.push({ name: apiOnly ? "API server ready" : "node ready", running: ready, detail: ready ? "yes" : "no" });
+    const other = holder();
+    if (other !== undefined) parts.push({ name: "addresses", running: false, detail: heldSentence(other) });
     return { healthy: ready, parts };
   };
 
   const up = async (options: UpOptions): Promise<void> => {
     if ((await status()).healthy && hasWanted(shape, options)) return progress.note("cluster: already healthy");
+    const other = holder();
+    if (other !== undefined) throw new Error(heldSentence(other));
     if (!apiOnly) await ensureNodePackages(progress);
     const binaries = await ensureBinaries(cacheDir(), progress);
     if (recordedNames(layout).length > 0 || hasNodeLeftovers(layout)) {
-      await progress.step("cluster: clean what a former run left", () => removeCluster(layout, !apiOnly));
+      await progress.step("cluster: clean what a former run left", remove);
     }
     prepareDirectories(shape, binaries);
     if (apiOnly) shape.ports = await chooseFreePorts(layout);
@@ -72,7 +81,7 @@ export function createNativeProvider(context: ProviderContext, apiOnly: boolean)
     kubectl: join(layout.bin, "kubectl"),
     status,
     up: (options) => withLock(context.stateDir, () => up(options)),
-    down: () => withLock(context.stateDir, () => progress.step("cluster down", () => removeCluster(layout, !apiOnly))),
+    down: () => withLock(context.stateDir, () => progress.step("cluster down", remove)),
     loadImages: (images: readonly ImageArchive[]) => loadIntoContainerd(layout, images, progress),
     async setKubelet(running) {
       if (running && runningProcess(layout, "kubelet")) return;
