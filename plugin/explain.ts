@@ -26,10 +26,8 @@ import {
 } from "../crds/reasons.ts";
 import { EXIT, type ExitCode, nothingStored } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { nearWords } from "./nearwords.ts";
 import { field, table } from "./text.ts";
-
-const SUGGESTIONS_MAX = 5;
-const TYPOS_MAX = 2;
 
 /** Everything one word may name; a word like Suspended is a phase, a condition type and a reason. */
 interface Explained {
@@ -157,38 +155,15 @@ function list(): string {
   ].join("\n");
 }
 
-/** Letters that are missing, too many or wrong (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [at, letter] of [...a].entries()) {
-    const next = [at + 1];
-    for (const [index, other] of [...b].entries()) {
-      const kept = (row[index] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(kept, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
-
-/** Words that differ from this one by a slip, then those that share a part with it. */
+/** What a word that is none may have meant. */
 function like(word: string): string {
-  const part = word.toLowerCase();
-  const words = [
+  const near = nearWords(word, [
     ...PHASES.map((entry) => entry.phase),
     ...CONDITION_TYPES.map((entry) => entry.type),
     ...[...REASONS, ...EVENT_REASONS].map((entry) => entry.reason),
     ...[...OPERATION_CODES, ...MIGRATION_REFUSALS].map((entry) => entry.code),
     ...EXECUTOR_REFUSALS.map(([code]) => code),
     ...WORDS.map((entry) => entry.word),
-  ];
-  const typos = (name: string): number => editDistance(part, name.toLowerCase());
-  const near = [...new Set(words)]
-    .filter(
-      (name) => name.toLowerCase().includes(part) || part.includes(name.toLowerCase()) || typos(name) <= TYPOS_MAX,
-    )
-    .sort((a, b) => Number(typos(b) <= TYPOS_MAX) - Number(typos(a) <= TYPOS_MAX));
-  return near.length === 0
-    ? "; kubectl ptah explain lists every word"
-    : `; did you mean ${near.slice(0, SUGGESTIONS_MAX).join(", ")}?`;
+  ]);
+  return near.length === 0 ? "; kubectl ptah explain lists every word" : `; did you mean ${near.join(", ")}?`;
 }

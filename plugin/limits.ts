@@ -28,6 +28,12 @@ export const limits = {
   listMax: 5_000,
   /** Files that one warning names. */
   namedFilesMax: 5,
+  /** Letters of a mistyped word that is still compared with the known ones, which are all shorter. */
+  comparedWordMax: 64,
+  /** Letters missing, too many or wrong that still count as a slip. */
+  slipsMax: 2,
+  /** Words that one suggestion names. */
+  suggestionsMax: 5,
   /** A question's answer. */
   answerBytesMax: 1_024,
 } as const;
