@@ -6,13 +6,13 @@ export interface Named {
   readonly namespace?: string | undefined;
 }
 
-/** @param subject what the command is about: a bare name, or `schema/NAME` */
-const kubectlPtah = (verb: string, subject: string, namespace: string | undefined): string =>
-  `kubectl ptah ${verb} ${subject}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+/** `kubectl ptah acknowledge ledger -n shop`, where the verb or the reader knows the kind. */
+export const bareCommandFor = (verb: string, { name, namespace }: Named): string =>
+  `kubectl ptah ${verb} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 
 /** `kubectl ptah approve schema/storefront -n shop`. */
 export const commandFor = (verb: string, noun: string, { name, namespace }: Named): string =>
-  kubectlPtah(verb, `${noun}/${name}`, namespace);
+  bareCommandFor(verb, { name: `${noun}/${name}`, namespace });
 
 /** The command by which a person ends the record of a schema's Apply that nobody has accounted for. */
 export const schemaWayOut = (schema: Named): string => commandFor("settle", "schema", schema);
@@ -22,6 +22,4 @@ export const schemaWayOut = (schema: Named): string => commandFor("settle", "sch
  * being deleted may lie in a namespace that takes no new object, and is settled by its annotation.
  */
 export const migrationWayOut = (migration: Named, deleting: boolean): string =>
-  deleting
-    ? commandFor("settle", "migration", migration)
-    : kubectlPtah("acknowledge", migration.name, migration.namespace);
+  deleting ? commandFor("settle", "migration", migration) : bareCommandFor("acknowledge", migration);

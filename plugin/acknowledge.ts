@@ -1,5 +1,5 @@
 /** `kubectl ptah acknowledge`: a person who has looked in the database ends the hold of one run that nobody could account for. */
-import { migrationWayOut } from "../crds/commands.ts";
+import { commandFor, migrationWayOut } from "../crds/commands.ts";
 import { custom, isKubeError } from "../kube/index.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
 import { createNamed } from "./create.ts";
@@ -48,7 +48,7 @@ export async function acknowledge(
       ? { state: "going" }
       : {
           state: "done",
-          message: `the hold of ${record.operationID} is over; kubectl ptah wait migration/${name} -n ${session.namespace} follows what comes`,
+          message: `the hold of ${record.operationID} is over; ${commandFor("wait", "migration", seen.metadata)} follows what comes`,
         },
   );
   session.io.stdout(`${message}\n`);

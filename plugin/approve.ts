@@ -1,4 +1,5 @@
 /** `kubectl ptah approve`: shows what will run, asks, and approves exactly that plan or nothing. */
+import { bareCommandFor } from "../crds/commands.ts";
 import { orAbsent } from "../kube/index.ts";
 import type { Approval, ShownPlan } from "./approvals.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
@@ -127,8 +128,7 @@ function ranInVain(family: Family, resource: Resource): string {
   const last = lastApply(resource);
   if (last !== undefined)
     return `the plan ${last.refused ? "was refused and nothing of it ran" : "failed"}: ${stuckMessage(resource)}`;
-  const { name, namespace } = resource.metadata;
-  return `the plan ran and changes remain; a new plan waits: kubectl ptah ${family.planCommand} ${name} -n ${namespace}`;
+  return `the plan ran and changes remain; a new plan waits: ${bareCommandFor(family.planCommand, resource.metadata)}`;
 }
 
 /** An approval without any condition has been looked at by nobody. */

@@ -1,4 +1,5 @@
 /** What clears the row that a failed or interrupted version left: which of the three commands fits what is known of it. */
+import { commandFor, migrationWayOut } from "../crds/commands.ts";
 import type { MigrationHistory, MigrationRun } from "../crds/status/index.ts";
 import type { Migration } from "./families.ts";
 
@@ -27,10 +28,9 @@ export function dirtySteps({ metadata, status }: Migration): readonly string[] |
   const resume = (from: number, more = "") => command("repair", version, ` --resume-from ${from}${more}`);
   const back = command("set", before(status.history, version));
   const outcome = runOf(status.lastRun, version);
-  const where = `${metadata.name} -n ${metadata.namespace}`;
   const held = status.unresolvedRun !== undefined;
-  const read = `then: kubectl ptah refresh migration/${where} --wait`;
-  const hold = held ? [`after set, which leaves versions pending: kubectl ptah acknowledge ${where}`] : [];
+  const read = `then: ${commandFor("refresh", "migration", metadata)} --wait`;
+  const hold = held ? [`after set, which leaves versions pending: ${migrationWayOut(metadata, false)}`] : [];
   if (outcome === "Failed" && applied === 0) {
     return [
       `Nothing of version ${version} is kept. Mend what made it fail, then one of:`,

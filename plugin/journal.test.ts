@@ -71,7 +71,10 @@ test("a list and a question for the applied plan say of a settled run that it is
   expect((await run(world, ["migration"])).stdout).toContain("  Partial (settled)\n");
   const asked = await run(world, ["plan", "orders", "--applied"]);
   expect([asked.code, asked.stdout]).toEqual([3, ""]);
-  expect(asked.stderr).toContain("its last run ended Partial and is settled (Reading)");
+  expect(asked.stderr).toContain(
+    "its last run ended Partial and is settled (Reading). kubectl ptah migration orders -n shop shows what the " +
+      "database holds, kubectl ptah journal migration/orders -n shop what happened\n",
+  );
   expect(asked.stderr).toContain("kubectl ptah journal migration/orders -n shop");
 });
 

@@ -1,4 +1,5 @@
 /** Loads the one plan a schema's status names, and believes it only when every size, digest and reference agrees. */
+import { commandFor } from "../crds/commands.ts";
 import type { PtahSchema } from "../crds/ptahschema.ts";
 import type { PtahSchemaPlan, PtahSchemaPlanChunk } from "../crds/ptahschemaplan.ts";
 import { PLAN_CONTRACT_FILES } from "../crds/spec.ts";
@@ -46,8 +47,8 @@ export function noPlan(resource: Resource): Failure {
   const none = `Ptah${kind} ${metadata.name} has no current plan (phase ${status?.phase ?? "none yet"})`;
   const current = status?.observedGeneration === metadata.generation;
   if (current && status?.activeOperation === undefined && status?.cycle?.next === undefined) return nothingStored(none);
-  const where = `${kind.toLowerCase()}/${metadata.name} -n ${metadata.namespace ?? ""}`;
-  return nothingStored(`${none}: a reading or a plan is under way; kubectl ptah wait ${where} returns when it is over`);
+  const wait = commandFor("wait", kind.toLowerCase(), metadata);
+  return nothingStored(`${none}: a reading or a plan is under way; ${wait} returns when it is over`);
 }
 
 /** What `status` says is the plan asked for. @throws Failure (nothing stored) */

@@ -432,7 +432,8 @@ describe("kubectl ptah acknowledge", () => {
     const ran = await run(world, ["acknowledge", "orders", "--yes", "--wait"], {
       onSleep: () => world.status({ unresolvedRun: undefined, phase: "Pending" }, PLURAL),
     });
-    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(`the hold of ${RUN} is over`)]);
+    const over = `the hold of ${RUN} is over; kubectl ptah wait migration/orders -n shop follows what comes\n`;
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(over)]);
   });
 });
 

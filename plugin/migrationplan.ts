@@ -1,4 +1,5 @@
 /** The plan of a migration: believed only when every reference and digest agrees, then shown as versions and checksums. */
+import { bareCommandFor, commandFor } from "../crds/commands.ts";
 import { normalizeEngine } from "../crds/engine.ts";
 import { migrationPlanFingerprint, sequenceDigest } from "../crds/fingerprints.ts";
 import type { PtahMigrationPlan } from "../crds/ptahmigrationplan.ts";
@@ -32,10 +33,9 @@ function insteadOf({ metadata, status }: Migration): string {
   const { lastRun, resolvedRun } = status ?? {};
   if (lastRun === undefined) return "nothing was run yet";
   const settled = resolvedRun?.operationID === lastRun.operationID ? ` and is settled (${resolvedRun.resolution})` : "";
-  const { name, namespace } = metadata;
   return (
-    `its last run ended ${lastRun.outcome}${settled}. kubectl ptah migration ${name} -n ${namespace} shows what the ` +
-    `database holds, kubectl ptah journal migration/${name} -n ${namespace} what happened`
+    `its last run ended ${lastRun.outcome}${settled}. ${bareCommandFor("migration", metadata)} shows what the ` +
+    `database holds, ${commandFor("journal", "migration", metadata)} what happened`
   );
 }
 

@@ -1,4 +1,5 @@
 /** `kubectl ptah refresh`: asks for a read now, with a request no earlier one can be taken for. */
+import { bareCommandFor } from "../crds/commands.ts";
 import { annotation } from "../crds/names.ts";
 import { isKubeError } from "../kube/index.ts";
 import { holdsRequest } from "./attention.ts";
@@ -19,9 +20,7 @@ export function requestValue(resource: Resource, nowMs: number): string {
 /** @throws Failure */
 export async function refresh(session: Session, target: Target, wait: boolean, waitMs: number): Promise<ExitCode> {
   const { value, before } = await request(session, target);
-  const follow = wait
-    ? ""
-    : `; kubectl ptah ${target.family.words[0]} ${target.name} -n ${session.namespace} shows what it finds`;
+  const follow = wait ? "" : `; ${bareCommandFor(target.family.words[0], before.metadata)} shows what it finds`;
   session.io.stdout(`a read of the database of ${target.name} is requested (${instant(value)})${follow}\n`);
   if (!wait) return EXIT.printed;
   const judge = mindTrouble(session, target.family, (resource) => readVerdict(resource, before, value), before);
