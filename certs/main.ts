@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { connect, type KubeClient, realPorts } from "../kube/index.ts";
+import { jsonLog, type Log } from "../kube/log.ts";
 import { limits } from "./limits.ts";
-import { jsonLog, type Log } from "./log.ts";
 import { type Rotation, runPass } from "./pass.ts";
 
 interface Flags {

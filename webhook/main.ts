@@ -1,10 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { connect, realPorts } from "../kube/index.ts";
+import { jsonLog, type Log } from "../kube/log.ts";
 import { admissionApp, healthApp, metricsApp } from "./app.ts";
 import { DEFAULTS, type WebhookConfig } from "./config.ts";
 import { limits } from "./limits.ts";
 import { type Address, servePlain, TlsListener } from "./listener.bun.ts";
-import { jsonLog, type Log } from "./log.ts";
 import { WebhookMetrics } from "./metrics.ts";
 import { readsFrom } from "./reads.ts";
 import { CertificateKeeper } from "./server.ts";
