@@ -2,7 +2,7 @@
 import { bareCommandFor } from "../crds/commands.ts";
 import { orAbsent } from "../kube/index.ts";
 import type { Approval, ShownPlan } from "./approvals.ts";
-import { confirm, type DecisionFlags } from "./ask.ts";
+import { confirm, type DecisionFlags, refuseUnasked } from "./ask.ts";
 import type { Unseen } from "./attention.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, failed } from "./failure.ts";
@@ -25,6 +25,8 @@ export async function approve<T extends Resource>(
   const resource = await readResource(session, target);
   const plan = await family.approvals.show(session, resource);
   refuseUnlessAwaited(resource);
+  // A plan under an error reads as if it had been dealt with; whoever only wants to read it has `plan`.
+  if (!flags.yes) refuseUnasked(session.io);
   session.io.stdout(plan.text);
   if (!flags.yes) await ask(session, name, plan);
   const again = await readResource(session, target);

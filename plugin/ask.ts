@@ -10,11 +10,20 @@ export interface DecisionFlags {
 }
 
 /**
+ * What `confirm` finds out too; called before showing what another command shows as well. What only the asking command
+ * shows (the checks before an acknowledgment) is shown first, for the person who then says --yes.
+ * @throws Failure (usage) where nobody can be asked
+ */
+export function refuseUnasked(io: Io): void {
+  if (!io.canAsk) throw usage("nobody can be asked here; pass --yes to go on without a question");
+}
+
+/**
  * Goes on only after the person typed the expected word.
  * @throws Failure: usage where nobody can be asked, failed where the answer was another
  */
 export async function confirm(io: Io, question: string, expected: string): Promise<void> {
-  if (!io.canAsk) throw usage("nobody can be asked here; pass --yes to go on without a question");
+  refuseUnasked(io);
   const answer = await io.ask(`${question} Type ${expected} to go on: `);
   if (answer.trim() !== expected) throw failed(`the answer was not "${expected}"; nothing was changed`);
 }

@@ -37,15 +37,23 @@ describe("kubectl ptah approve", () => {
     expect([right.code, writes(right.requests)]).toEqual([0, ["POST ptahschemaapprovals"]]);
   });
 
-  test("writes nothing when the answer is another, or nobody can be asked", async () => {
+  test("writes nothing when the answer is another", async () => {
     for (const answer of ["no", "y", "YES", ""]) {
       const no = await run(waitingWorld(), ["approve", "orders"], { answers: [answer] });
       expect([no.code, writes(no.requests)]).toEqual([1, []]);
       expect(no.stderr).toContain('the answer was not "yes"; nothing was changed');
     }
+  });
+
+  test("refuses before it prints the plan where nobody can be asked, and says first what there is to say", async () => {
     const nobody = await run(waitingWorld(), ["approve", "orders"]);
-    expect([nobody.code, writes(nobody.requests)]).toEqual([2, []]);
-    expect(nobody.stderr).toContain("--yes");
+    expect([nobody.code, nobody.stdout, writes(nobody.requests)]).toEqual([2, "", []]);
+    expect(nobody.stderr).toBe("kubectl-ptah: nobody can be asked here; pass --yes to go on without a question\n");
+    const world = waitingWorld();
+    world.status({ phase: "Blocked", conditions: [ready("PolicyBlocked")] });
+    const blocked = await run(world, ["approve", "orders"]);
+    expect([blocked.code, blocked.stdout]).toEqual([1, ""]);
+    expect(blocked.stderr).toContain("no plan waits for an approval");
   });
 
   test("approves nothing when the plan was replaced while it was read", async () => {
