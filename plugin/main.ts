@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { acknowledge } from "./acknowledge.ts";
 import { approve } from "./approve.ts";
 import type { DecisionFlags } from "./ask.ts";
+import { examplesText } from "./examples.ts";
 import { explain } from "./explain.ts";
 import { EXIT, type ExitCode, failureOf, usage } from "./failure.ts";
 import { FAMILIES, type Family, MIGRATION, type Resource, SCHEMA, type Target } from "./families.ts";
@@ -106,6 +107,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
       return EXIT.printed;
     }),
   );
+  for (const command of program.commands) command.addHelpText("after", examplesText(command.name()));
   return program;
 }
 
