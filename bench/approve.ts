@@ -37,7 +37,7 @@ export const approve: Measure = async (bench) => {
           secondsOf(() => runInTurn(client, ground.jobs, change.jobs, `bare-${work}-${columns}`, work)),
         );
       bare.push(await control("none"));
-      working.push(await control("own"));
+      working.push(await control("readings"));
     }
     const shapes = changes[0]?.jobs ?? [];
     return [

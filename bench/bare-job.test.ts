@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Job } from "../kube/index.ts";
-import { bareJob, operationsOf } from "./bare-job.ts";
+import { bareJob, operationsOf, type Work } from "./bare-job.ts";
 
 const golden = (operation: string): Job =>
   JSON.parse(readFileSync(join(import.meta.dirname, "../workload/golden", `${operation}.json`), "utf8")) as Job;
@@ -61,12 +61,16 @@ test("the sidecar of a bare Job ends when it is told to, also before its server 
   expect({ ...after, command: before?.command } as object).toEqual({ ...before });
 });
 
-test("a bare Job with its own work reads and plans as the operation did, and never applies again", () => {
-  const commandOf = (operation: string) =>
-    (bareJob(golden(operation), "bare-1", "own") as Job).spec.template.spec.containers[0]?.args;
-  expect(commandOf("plan")).toEqual(golden("plan").spec.template.spec.containers[0]?.args);
-  expect(commandOf("observe")).toContain("observe");
-  expect(commandOf("apply")).toEqual(["version"]);
+describe("a bare Job with work of its own", () => {
+  const commandOf = (operation: string, work: Work) =>
+    (bareJob(golden(operation), "bare-1", work) as Job).spec.template.spec.containers[0]?.args;
+
+  test("reads and plans as the operation did, and applies only where that is asked for", () => {
+    expect(commandOf("plan", "readings")).toEqual(golden("plan").spec.template.spec.containers[0]?.args);
+    expect(commandOf("observe", "readings")).toContain("observe");
+    expect(commandOf("apply", "readings")).toEqual(["version"]);
+    expect(commandOf("apply", "all")).toEqual(golden("apply").spec.template.spec.containers[0]?.args);
+  });
 });
 
 describe("the operations of a schema", () => {

@@ -1,14 +1,15 @@
 /** The control of every figure about operations: the same Jobs with nothing of the operator in them. */
-import { type Job, type KubeClient, kinds } from "../kube/index.ts";
+import { waitFor } from "../e2e/cluster/wait.ts";
+import { type Job, type KubeClient, kinds, orAbsent } from "../kube/index.ts";
 import { PATHS } from "../workload/environment.ts";
 import type { Followed } from "./followed.ts";
 import { limits } from "./limits.ts";
 
 /**
- * What a bare Job's main container does: nothing but say its version, or the operation's own reading and planning. (An Apply is
- * never repeated: its plan no longer fits the database.)
+ * What a bare Job's main container does: nothing but say its version, the operation's own reading and planning, or all of it. An
+ * Apply's own work needs the database as the Apply found it, because its plan fits no other.
  */
-export type Work = "none" | "own";
+export type Work = "none" | "readings" | "all";
 
 /**
  * A Job of an operation's shape (image, init containers, sidecar, volumes, security, deadlines) that belongs to nobody: without
@@ -22,7 +23,8 @@ export function bareJob(job: Job, name: string, work: Work = "none"): object {
     };
   const { schedulingGates: _gates, ...pod } = template.spec;
   const initContainers = (pod["initContainers"] as readonly InitContainer[] | undefined)?.map(stoppable);
-  const main = work === "own" && operationOf(job) !== "apply" ? {} : { command: [PATHS.ptah], args: ["version"] };
+  const own = work === "all" || (work === "readings" && operationOf(job) !== "apply");
+  const main = own ? {} : { command: [PATHS.ptah], args: ["version"] };
   const containers = (pod["containers"] as readonly object[]).map((container) => ({ ...container, ...main }));
   return {
     apiVersion: "batch/v1",
@@ -54,18 +56,40 @@ function stoppable(container: InitContainer): InitContainer {
   return { ...container, command: [shell ?? "", flag, `trap 'exit 0' TERM\n${script}`] };
 }
 
-/** Runs the Jobs one after another, each as soon as the one before is complete. @throws when one fails or is late. */
+/**
+ * Runs the Jobs one after another, each as soon as the one before is complete.
+ * @returns their names
+ * @throws when one fails or is late
+ */
 export async function runInTurn(
   client: KubeClient,
   jobs: Followed<Job>,
   shapes: readonly Job[],
   prefix: string,
   work: Work = "none",
-): Promise<void> {
+): Promise<readonly string[]> {
+  const names: string[] = [];
   for (const [index, shape] of shapes.entries()) {
     const name = `${prefix}-${index}`;
     await client.create(kinds.Job, shape.metadata.namespace, bareJob(shape, name, work));
     await jobs.until(`the end of Job ${name}`, limits.jobMsMax, () => complete(jobs.seen.get(name)));
+    names.push(name);
+  }
+  return names;
+}
+
+/**
+ * Deletes ended Jobs, where they are still there, and waits until their Pods are gone: a kubelet works for ended Pods too, and
+ * the next figure would pay for them.
+ */
+export async function removeJobs(client: KubeClient, namespace: string, names: readonly string[]): Promise<void> {
+  const gone = async (name: string): Promise<boolean> =>
+    (await orAbsent<Job>(client.get(kinds.Job, { namespace, name }))) === undefined;
+  for (const name of names) {
+    await orAbsent(client.delete(kinds.Job, { namespace, name }, { propagation: "Foreground" }));
+  }
+  for (const name of names) {
+    await waitFor(`the end of Job ${name} and its Pods`, () => gone(name), { timeoutMs: limits.jobMsMax });
   }
 }
 

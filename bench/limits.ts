@@ -29,4 +29,5 @@ export const limits = {
   /** Calls of each kind before any is counted: connections are open then and code is compiled. */
   admissionWarmCount: 320,
   admissionSideBySideCount: 640,
+  admissionSideBySideRounds: 7,
 } as const;
