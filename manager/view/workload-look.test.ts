@@ -30,6 +30,7 @@ afterEach(async () => {
 function lookAt(
   answers: Record<string, unknown>,
   nowMs = Date.parse(CREATED),
+  resource = RESOURCE,
 ): { look: WorkloadLook; seen: SeenRequest[] } {
   const handler: Handler = ({ path }) => {
     const answer = answers[path];
@@ -48,7 +49,7 @@ function lookAt(
   });
   const clock = { wallMs: () => nowMs, monotonicMs: () => 0 };
   return {
-    look: new WorkloadLook({ client: new KubeClient(transport), caches, clock }, RESOURCE),
+    look: new WorkloadLook({ client: new KubeClient(transport), caches, clock }, resource),
     seen: served.requests,
   };
 }
@@ -80,6 +81,19 @@ describe("the Pods of a Job", () => {
     });
     const { pods } = await look.pods("o", "u-o");
     expect(pods).toMatchObject([{ name: "p", uid: "u-p", terminated: true }]);
+  });
+
+  test("are asked for by the Job's name where the claim only reads, and never where it applies", async () => {
+    const claimed = (type: string) =>
+      ({ ...RESOURCE, status: { activeOperation: { type, jobName: "o" } } }) as unknown as ResourceFacts;
+    const queries = async (type: string, jobName: string): Promise<readonly string[]> => {
+      const { look, seen } = lookAt({ [PODS]: list() }, undefined, claimed(type));
+      await look.pods(jobName, undefined);
+      return seen.map(({ query }) => query.get("labelSelector") ?? "everything");
+    };
+    expect(await queries("Plan", "o")).toEqual(["batch.kubernetes.io/job-name=o"]);
+    expect(await queries("Apply", "o")).toEqual(["everything"]);
+    expect(await queries("Plan", "of-the-record")).toEqual(["everything"]);
   });
 
   test("one that went after it was listed was seen, and nobody knows that it ended", async () => {

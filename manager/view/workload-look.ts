@@ -15,6 +15,9 @@ import { limits } from "../limits.ts";
 import type { Clock } from "../ports.ts";
 import { isPodOf, jobFacts, podFacts } from "./workloads.ts";
 
+/** The Job controller's own label on the Pods of a Job. */
+const JOB_NAME = "batch.kubernetes.io/job-name";
+
 export interface WorkloadLookDeps {
   readonly client: KubeClient;
   readonly caches: Caches;
@@ -56,14 +59,19 @@ export class WorkloadLook {
   }
 
   /**
-   * Pods that belong to a Job, found among all of the namespace by their owner: a label is nobody's proof. The list is of
-   * metadata, and each Pod that counts is then read whole. Errors: KubeError.
+   * Pods that belong to a Job, found by their owner. Of an Apply all Pods of the namespace are looked through, because a label is
+   * nobody's proof that nothing may write; a reading whose Pod lost its label only costs another reading. The list is of metadata,
+   * and each Pod that counts is then read whole. Errors: KubeError.
    */
   async pods(jobName: string, jobUID: string | undefined): Promise<NamedPodFacts> {
     const { namespace } = this.#resource;
     const named: MetadataOnly[] = [];
     const all = { itemsMax: limits.podsListedMax };
-    for await (const page of this.#deps.client.pages(metadataOf(kinds.Pod), { namespace }, all)) {
+    const where = {
+      namespace,
+      ...(isReading(this.#resource, jobName) ? { labelSelector: `${JOB_NAME}=${jobName}` } : {}),
+    };
+    for await (const page of this.#deps.client.pages(metadataOf(kinds.Pod), where, all)) {
       named.push(...page.items.filter((pod) => isPodOf(pod, jobName, jobUID)));
     }
     // Without a Pod there is nothing to compare with the Job's template.
@@ -109,6 +117,12 @@ export class WorkloadLook {
       throw error;
     }
   }
+}
+
+/** Whether this is the Job of the claim, and the claim only reads. */
+function isReading({ status }: ResourceFacts, jobName: string): boolean {
+  const { activeOperation } = status;
+  return activeOperation?.jobName === jobName && activeOperation.type !== "Apply";
 }
 
 /** What the Pods of this Job were admitted under, as the claim or the record stored it. */
