@@ -3,10 +3,13 @@ import { annotation } from "../crds/names.ts";
 import { plain } from "./difference.ts";
 import type { PodTemplate } from "./kubernetes.ts";
 
+/** The label by which the Job controller says which Job a Pod is of. */
+export const JOB_NAME_LABEL = "batch.kubernetes.io/job-name";
+
 /** Labels the Job controller gives the template and its Pods. */
 export const JOB_CONTROLLER_LABELS: readonly string[] = [
   "batch.kubernetes.io/controller-uid",
-  "batch.kubernetes.io/job-name",
+  JOB_NAME_LABEL,
   "controller-uid",
   "job-name",
 ];

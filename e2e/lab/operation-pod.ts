@@ -1,10 +1,9 @@
 /** The Pod of an Apply while it runs, and the processes in it: this machine is the node. */
 import { readdirSync, readFileSync } from "node:fs";
+import { JOB_NAME_LABEL } from "../../workload/digest.ts";
 import { waitFor } from "../cluster/wait.ts";
 import { type KubeObject, LAB_LIMITS, type Lab } from "./lab.ts";
 import { readSubject, type Subject } from "./subject.ts";
-
-const JOB_LABEL = "batch.kubernetes.io/job-name";
 
 /** The one Pod of the Apply that is under way. */
 export function applyPod(lab: Lab, at: Subject): Promise<KubeObject> {
@@ -13,7 +12,7 @@ export function applyPod(lab: Lab, at: Subject): Promise<KubeObject> {
     async () => {
       const operation = (await readSubject(lab, at))?.status?.activeOperation;
       if (operation?.type !== "Apply") return undefined;
-      const pods = await lab.list("pod", at.namespace, `${JOB_LABEL}=${operation.jobName}`);
+      const pods = await lab.list("pod", at.namespace, `${JOB_NAME_LABEL}=${operation.jobName}`);
       return pods.length === 1 ? pods[0] : undefined;
     },
     { timeoutMs: LAB_LIMITS.convergenceMs, pollMs: LAB_LIMITS.pollMs },

@@ -9,14 +9,12 @@ import {
   type Pod,
 } from "../../kube/index.ts";
 import type { NamedJobFacts, NamedPodFacts, ResourceFacts } from "../../lifecycle/view.ts";
+import { JOB_NAME_LABEL } from "../../workload/digest.ts";
 import type { Caches } from "../caches.ts";
 import { familyOf, resourceKey } from "../families.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports.ts";
 import { isPodOf, jobFacts, podFacts } from "./workloads.ts";
-
-/** The Job controller's own label on the Pods of a Job. */
-const JOB_NAME = "batch.kubernetes.io/job-name";
 
 export interface WorkloadLookDeps {
   readonly client: KubeClient;
@@ -69,7 +67,7 @@ export class WorkloadLook {
     const all = { itemsMax: limits.podsListedMax };
     const where = {
       namespace,
-      ...(isReading(this.#resource, jobName) ? { labelSelector: `${JOB_NAME}=${jobName}` } : {}),
+      ...(isReading(this.#resource, jobName) ? { labelSelector: `${JOB_NAME_LABEL}=${jobName}` } : {}),
     };
     for await (const page of this.#deps.client.pages(metadataOf(kinds.Pod), where, all)) {
       named.push(...page.items.filter((pod) => isPodOf(pod, jobName, jobUID)));

@@ -1,6 +1,7 @@
 import { annotation, label, RECORDED_GATE } from "../../crds/names.ts";
 import type { Job } from "../../kube/index.ts";
 import { podDifference } from "../../workload/compare.ts";
+import { JOB_CONTROLLER_LABELS } from "../../workload/digest.ts";
 import type { Pod, PodTemplate } from "../../workload/kubernetes.ts";
 import type { WebhookConfig } from "../config.ts";
 import type { Reads } from "../reads.ts";
@@ -128,10 +129,7 @@ function gainedKey(before: Map, after: Map): boolean {
 const IDENTIFYING: ReadonlySet<string> = new Set([
   ...Object.values(label),
   ...Object.values(annotation),
-  "batch.kubernetes.io/controller-uid",
-  "batch.kubernetes.io/job-name",
-  "controller-uid",
-  "job-name",
+  ...JOB_CONTROLLER_LABELS,
 ]);
 const identifies = (key: string): boolean => IDENTIFYING.has(key);
 
