@@ -65,7 +65,7 @@ async function measured({ approve, read, readsEach }: Calls): Promise<readonly F
   await sideBySide(read, limits.admissionWarmCount);
   const rated = await atRate(approve);
   const ratedRead = await atRate(read);
-  // In turns, because two cores that also run everything else are never twice as busy with it.
+  // In turns: what else the machine does changes from second to second, and then disturbs both alike.
   const rounds: { readonly seconds: number; readonly sameReads: number; readonly oneRead: number }[] = [];
   for (let round = 0; round < limits.admissionSideBySideRounds; round += 1) {
     rounds.push({

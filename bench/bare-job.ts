@@ -56,35 +56,29 @@ function stoppable(container: InitContainer): InitContainer {
   return { ...container, command: [shell ?? "", flag, `trap 'exit 0' TERM\n${script}`] };
 }
 
-/**
- * Runs the Jobs one after another, each as soon as the one before is complete.
- * @returns their names
- * @throws when one fails or is late
- */
+/** Runs the Jobs one after another, each as soon as the one before is complete. @throws when one fails or is late. */
 export async function runInTurn(
   client: KubeClient,
   jobs: Followed<Job>,
   shapes: readonly Job[],
   prefix: string,
   work: Work = "none",
-): Promise<readonly string[]> {
-  const names: string[] = [];
+): Promise<void> {
   for (const [index, shape] of shapes.entries()) {
     const name = `${prefix}-${index}`;
     await client.create(kinds.Job, shape.metadata.namespace, bareJob(shape, name, work));
     await jobs.until(`the end of Job ${name}`, limits.jobMsMax, () => complete(jobs.seen.get(name)));
-    names.push(name);
   }
-  return names;
 }
 
 /**
- * Deletes ended Jobs, where they are still there, and waits until their Pods are gone: a kubelet works for ended Pods too, and
- * the next figure would pay for them.
+ * Deletes every Job that was ever seen and is still there, and waits until its Pods are gone: a kubelet works for ended Pods
+ * too, and the next figure would pay for them.
  */
-export async function removeJobs(client: KubeClient, namespace: string, names: readonly string[]): Promise<void> {
+export async function removeJobs(client: KubeClient, namespace: string, jobs: Followed<Job>): Promise<void> {
   const gone = async (name: string): Promise<boolean> =>
     (await orAbsent<Job>(client.get(kinds.Job, { namespace, name }))) === undefined;
+  const names = [...jobs.seen.keys()];
   for (const name of names) {
     await orAbsent(client.delete(kinds.Job, { namespace, name }, { propagation: "Foreground" }));
   }

@@ -30,19 +30,15 @@ export const cold: Measure = async (bench) => {
     const memory = await memoryAtRest(await leaderPid(client));
     const chains = names.map((name) => operationsOf(ground.jobs.seen.values(), name));
     const jobCount = chains.reduce((sum, chain) => sum + chain.length, 0);
-    const ended = chains.flat().map((job) => job.metadata.name);
-    await removeJobs(client, NAMESPACE, ended);
     const control = async (work: Work): Promise<number> => {
-      const made: string[] = [];
-      const run = async (): Promise<void> => {
-        const turns = chains.map((chain, index) =>
-          runInTurn(client, ground.jobs, chain, `bare-${work}-${index}`, work),
-        );
-        made.push(...(await Promise.all(turns)).flat());
-      };
-      const took = await bench.progress.step(`their ${jobCount} Jobs bare, work: ${work}`, () => secondsOf(run));
-      await removeJobs(client, NAMESPACE, made);
-      return took;
+      await removeJobs(client, NAMESPACE, ground.jobs);
+      return await bench.progress.step(`their ${jobCount} Jobs bare, work: ${work}`, () =>
+        secondsOf(() =>
+          Promise.all(
+            chains.map((chain, index) => runInTurn(client, ground.jobs, chain, `bare-${work}-${index}`, work)),
+          ),
+        ),
+      );
     };
     const bareSeconds = await control("none");
     // As the operator found them, so that every Job has its own work again, the Apply too.
