@@ -168,6 +168,13 @@ function authorised(
   return names ? next : broken(next, 6, "an approval authorised the dispatch of a plan it does not name");
 }
 
+/** A new object numbers its plans from one again; what an older object's Apply executed stays behind all of them. */
+export function numberedAnew(world: World): World {
+  const { dispatchedSerial, executed } = world.ghost;
+  const ofTheLast = executed[0] === dispatchedSerial ? executed[1] : 0;
+  return { ...world, ghost: { ...world.ghost, dispatchedSerial: 0, executed: [0, ofTheLast] } };
+}
+
 /** After a write of the Lease: was it ours to give up? */
 export function onLeaseWrite(before: World, after: World): World {
   const was = before.lease;

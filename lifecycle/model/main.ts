@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { CANARIES } from "./all-canaries.ts";
 import { Coverage } from "./coverage.ts";
 import type { Run } from "./explore.ts";
-import { LIMITS } from "./limits.ts";
+import { LIMITS, limitsInForce } from "./limits.ts";
 import { partNames } from "./parts.ts";
 import { coverageProblems, printCoverage, printRun, say } from "./report.ts";
 
@@ -17,6 +17,7 @@ type Timed = Run & { readonly cpuSeconds: number };
 
 const began = performance.now();
 const only = process.env["SCENARIO"];
+const limits = limitsInForce(process.env);
 const { scenarios, canaries } = partNames();
 const wanted = only === undefined ? [...scenarios, ...canaries] : [only];
 const runs = await exploreAll(wanted);
@@ -31,13 +32,18 @@ async function exploreAll(names: readonly string[]): Promise<Timed[]> {
   return names.flatMap((name) => done.filter((run) => run.name === name));
 }
 
-function work(queue: string[], done: Timed[]): Promise<void> {
+/** One exploring process after another until the queue is empty: what a large part leaves behind must not cut the next. */
+async function work(queue: string[], done: Timed[]): Promise<void> {
+  while (queue.length > 0) await workInOneProcess(queue, done);
+}
+
+function workInOneProcess(queue: string[], done: Timed[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL("worker.ts", import.meta.url).href)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
-    const next = (): void => {
-      const name = queue.shift();
+    const next = (usedMB: number): void => {
+      const name = usedMB > limits.memoryMB * LIMITS.keptMemoryPart ? undefined : queue.shift();
       if (name === undefined) child.stdin?.end();
       else child.stdin?.write(`${name}\n`);
     };
@@ -46,11 +52,11 @@ function work(queue: string[], done: Timed[]): Promise<void> {
       const run = JSON.parse(line) as Timed;
       done.push(run);
       printRun(run, run.cpuSeconds);
-      next();
+      next(run.memoryMB);
     });
     child.on("error", reject);
     child.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`an exploring process ended with ${code}`))));
-    next();
+    next(0);
   });
 }
 

@@ -1,6 +1,6 @@
 /** People, and everybody else who writes objects the lifecycle reads: edits, approvals, marks, restores, the contender. */
 import { attemptOfClaim, attemptOfRecord, mayStillWrite } from "../attempt.ts";
-import { broken, onStart } from "./ghost.ts";
+import { broken, numberedAnew, onStart } from "./ghost.ts";
 import { collect, freshLeaseUID, uidInUse } from "./perform.ts";
 import { playedIn } from "./played.ts";
 import { isGarbled } from "./seen.ts";
@@ -198,7 +198,7 @@ function recreated(world: World, resource: Resource): World {
     finalizer: resource.mirror !== undefined,
     status: { observedGeneration: -1 },
   };
-  return collect({ ...world, resource: next, approvals: world.approvals });
+  return numberedAnew(collect({ ...world, resource: next }));
 }
 
 const changedDatabase = (world: World, at: number, state: string): World => ({

@@ -75,7 +75,7 @@ export const setState = (world: World, database: number, state: string): World =
   databases: world.databases.map((d, i) => (i === database ? { state } : d)),
 });
 
-/** Serial of the plan of a fingerprint; the plan of an Apply that may run is never deleted. */
+/** Serial of the plan of a fingerprint; the plan of an Apply that may run is deleted only with the object that owned it. */
 export function serialOf(world: World, fingerprint: string): number {
   const plan = world.plans.find((p) => p.spec.fingerprint === fingerprint);
   return plan?.spec.serial ?? world.ghost.dispatchedSerial;

@@ -201,7 +201,7 @@ export const SCHEMA_SCENARIOS: readonly Scenario[] = [
     inputs: { shared: true },
     from: "AwaitingApproval",
     budgets: { stale: 1, contend: 1, kill: 1, approve: 1 },
-    deeper: { slow: 1 },
+    deeper: { log: 1 },
   },
   {
     name: "pruning",

@@ -1,9 +1,10 @@
 /** One exploring process: takes the names of parts on stdin, one a line, and answers each with one line of JSON. */
 import { createInterface } from "node:readline";
-import { LIMITS } from "./limits.ts";
+import { isDeep, limitsInForce } from "./limits.ts";
 import { explorePart } from "./parts.ts";
 
-const deep = process.env["DEEP"] === "1";
+const deep = isDeep(process.env);
+const limits = limitsInForce(process.env);
 const usedMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -17,6 +18,6 @@ const measure = {
 
 for await (const name of createInterface({ input: process.stdin })) {
   const before = usedMs();
-  const run = explorePart(name, deep, deep ? LIMITS.deep : LIMITS.usual, measure);
+  const run = explorePart(name, deep, limits, measure);
   process.stdout.write(`${JSON.stringify({ ...run, cpuSeconds: (usedMs() - before) / 1000 })}\n`);
 }
