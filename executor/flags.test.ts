@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { UsageError } from "./contract.ts";
-import { parseCsvRecord, parseDurationMs, readFlags } from "./flags.ts";
+import { parseBoundMs, parseCsvRecord, parseDurationMs, readFlags } from "./flags.ts";
 
 const SPECS = {
   json: { kind: "switch", env: false, what: "one report" },
@@ -33,6 +33,32 @@ describe("flags", () => {
   test("unknown flags, stray arguments and missing values are usage errors", () => {
     for (const argv of [["--what"], ["what"], ["--output"]])
       expect(() => readFlags(argv, {}, SPECS)).toThrow(UsageError);
+  });
+
+  test("what every object inherits is no flag, and takes no argument away", () => {
+    for (const name of ["valueOf", "constructor", "__proto__", "toString", "hasOwnProperty"]) {
+      expect(() => readFlags([`--${name}`, "--dry-run"], {}, SPECS)).toThrow(`unknown flag --${name}`);
+      expect(() => readFlags([`--${name}=x`], {}, SPECS)).toThrow(`unknown flag --${name}`);
+    }
+  });
+
+  test("a value that begins with -- is written after =", () => {
+    expect(() => readFlags(["--output", "--dry-run"], {}, SPECS)).toThrow("--output=VALUE");
+    const flags = readFlags(["--output=--dry-run"], {}, SPECS);
+    expect([flags.text("output"), flags.on("dry-run")]).toEqual(["--dry-run", false]);
+  });
+
+  test("an empty value is a usage error that names the flag", () => {
+    for (const argv of [["--output", ""], ["--output="], ["--exclude", ""], ["--exclude=a", "--exclude="]])
+      expect(() => readFlags(argv, {}, SPECS)).toThrow(/flag --(output|exclude) needs a value that is not empty/);
+    for (const record of [",", "a,,b", "a,", '""'])
+      expect(() => readFlags([], { PTAH_EXCLUDE: record }, SPECS)).toThrow("PTAH_EXCLUDE");
+  });
+
+  test("a bound of nothing is a usage error", () => {
+    for (const text of ["0s", "0ms", "0.1ms"])
+      expect(() => parseBoundMs(text, "lock-timeout")).toThrow("--lock-timeout");
+    expect(parseBoundMs("1s", "lock-timeout")).toBe(1_000);
   });
 
   test("a malformed CSV record is an error", () => {

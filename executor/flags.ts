@@ -19,7 +19,8 @@ type Values = Map<string, string[]>;
 
 /**
  * Reads `--name value`, `--name=value` and switches; an unset flag falls back to its environment variable. An empty variable
- * counts as unset, except for a switch, where it is an error. A list variable is one CSV record (RFC 4180 quoting).
+ * counts as unset, except for a switch, where it is an error. A list variable is one CSV record (RFC 4180 quoting). An empty
+ * value of a flag, or in a list, is an error: it names nothing, and a fence or a directory would be missing without a word.
  * @throws UsageError, or HelpRequested for `--help` and `-h`
  */
 export function readFlags(
@@ -68,19 +69,36 @@ function fromArguments(argv: readonly string[], specs: Readonly<Record<string, F
     const match = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
     if (match === null) throw new UsageError(`unexpected argument "${argument.slice(0, 40)}"`);
     const [, name = "", inline] = match;
-    const spec = specs[name];
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
     if (spec === undefined) throw new UsageError(`unknown flag --${name}`);
-    const value = spec.kind === "switch" ? switchValue(`--${name}`, inline ?? "true") : (inline ?? waiting.shift());
-    if (value === undefined) throw new UsageError(`flag --${name} needs a value`);
+    const value = spec.kind === "switch" ? switchValue(`--${name}`, inline ?? "true") : textOf(name, inline, waiting);
     values.set(name, spec.kind === "list" ? [...(values.get(name) ?? []), value] : [value]);
   }
+}
+
+/** The value after `=`, or the next argument, which it takes from `waiting` unless that looks like a flag of its own. */
+function textOf(name: string, inline: string | undefined, waiting: string[]): string {
+  if (inline === undefined && waiting[0]?.startsWith("--") === true) {
+    throw new UsageError(`flag --${name} needs a value; one that begins with -- is written --${name}=VALUE`);
+  }
+  const value = inline ?? waiting.shift();
+  if (value === undefined) throw new UsageError(`flag --${name} needs a value`);
+  if (value === "") throw new UsageError(`flag --${name} needs a value that is not empty; leave the flag out instead`);
+  return value;
 }
 
 function fromEnvironment(name: string, spec: FlagSpec, value: string | undefined, values: Values): void {
   if (value === undefined) return;
   const variable = variableOf(name);
   if (spec.kind === "switch") values.set(name, [switchValue(variable, value)]);
-  else if (value !== "") values.set(name, spec.kind === "list" ? parseCsvRecord(value, variable) : [value]);
+  else if (value !== "") values.set(name, spec.kind === "list" ? listOf(value, variable) : [value]);
+}
+
+function listOf(record: string, variable: string): string[] {
+  const fields = parseCsvRecord(record, variable);
+  if (fields.includes(""))
+    throw new UsageError(`${variable} has an empty entry; take it out, or leave the variable empty`);
+  return fields;
 }
 
 function switchValue(name: string, value: string): string {
@@ -103,6 +121,13 @@ export function parseCsvRecord(record: string, name: string): string[] {
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A bound that has to end: to a driver and to the server zero means that nothing ever does. */
+export function parseBoundMs(text: string, flag: string): number {
+  const durationMs = parseDurationMs(text, flag);
+  if (durationMs === 0) throw new UsageError(`--${flag} must be longer than 0`);
+  return durationMs;
+}
 
 /** A duration as Go writes it (`10s`, `1m30s`, `250ms`) in milliseconds. */
 export function parseDurationMs(text: string, flag: string): number {

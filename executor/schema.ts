@@ -1,6 +1,6 @@
 import { listenForStop, type Stop } from "./cancel.ts";
 import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "./contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags } from "./flags.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, readFlags } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
 import type { Target } from "./postgres/url.ts";
@@ -82,15 +82,12 @@ function durations(flags: Flags): {
 } {
   const of = (name: string, otherwise: number): number => {
     const text = flags.text(name);
-    return text === undefined ? otherwise : parseDurationMs(text, name);
+    return text === undefined ? otherwise : parseBoundMs(text, name);
   };
   const major = flags.text("expect-server-major");
   if (major !== undefined && !/^\d{1,4}$/.test(major)) throw new UsageError("--expect-server-major must be a number");
-  const connectTimeoutMs = of("connect-timeout", DEFAULT_CONNECT_TIMEOUT_MS);
-  // To the driver it means that no connection attempt ever ends.
-  if (connectTimeoutMs === 0) throw new UsageError("--connect-timeout must be longer than 0");
   return {
-    connectTimeoutMs,
+    connectTimeoutMs: of("connect-timeout", DEFAULT_CONNECT_TIMEOUT_MS),
     lockTimeoutMs: of("lock-timeout", DEFAULT_LOCK_TIMEOUT_MS),
     expectedMajor: major === undefined ? undefined : Number(major),
   };

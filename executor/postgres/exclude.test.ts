@@ -39,7 +39,7 @@ describe("exclude selectors", () => {
   });
 
   test("what cannot be honoured is refused by name", () => {
-    for (const selector of ["a.b.c.d", 'a."b"', "a[type=thing]", "a..b", "a,b", "a[0-9]"]) {
+    for (const selector of ["", " ", "a.b.c.d", 'a."b"', "a[type=thing]", "a..b", "a,b", "a[0-9]"]) {
       expect(() => parseExclusion([selector])).toThrow(Refused);
     }
   });

@@ -76,7 +76,7 @@ type Matcher = (address: Address) => boolean;
  * @throws Refused `invalid_exclude` naming a selector that cannot be honoured
  */
 export function parseExclusion(values: readonly string[]): Exclusion {
-  const selectors = [...new Set(values.map((s) => s.trim()).filter((s) => s !== ""))].sort();
+  const selectors = [...new Set(values.map((s) => s.trim()))].sort();
   if (selectors.length > MAX_EXCLUDE_SELECTORS) {
     throw new Refused("invalid_exclude", `there are more than ${MAX_EXCLUDE_SELECTORS} exclude selectors`);
   }

@@ -7,7 +7,7 @@ const TABLE = /^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$/;
 
 /** Reads `--protected-table` values: `table` or `schema.table`, compared without regard to case. */
 export function parseProtected(values: readonly string[]): readonly string[] {
-  const tables = [...new Set(values.map((t) => t.trim().toLowerCase()).filter((t) => t !== ""))].sort();
+  const tables = [...new Set(values.map((t) => t.trim().toLowerCase()))].sort();
   if (tables.length > MAX_PROTECTED_TABLES) throw new UsageError(`more than ${MAX_PROTECTED_TABLES} protected tables`);
   const wrong = tables.find((t) => !TABLE.test(t));
   if (wrong !== undefined) throw new UsageError(`--protected-table "${wrong}" must be a table or schema.table`);
