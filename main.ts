@@ -41,7 +41,8 @@ const USAGE_ERROR = 2;
 
 /** Picks the part by the executable's name, else by the first argument, and runs it. */
 async function run(argv0: string, argv: readonly string[]): Promise<number> {
-  const byName = PARTS_BY_NAME[basename(argv0)];
+  const called = basename(argv0);
+  const byName = Object.hasOwn(PARTS_BY_NAME, called) ? PARTS_BY_NAME[called] : undefined;
   if (byName !== undefined) return (await byName()).main(argv);
   const [name, ...rest] = argv;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
