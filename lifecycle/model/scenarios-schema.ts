@@ -70,8 +70,8 @@ export const SCHEMA_SCENARIOS: readonly Scenario[] = [
     name: "recreate",
     plays: "the resource is restored as a new object while its Apply may run",
     from: "AwaitingApproval",
-    budgets: { recreate: 1, approve: 1, kill: 1, settle: 1 },
-    deeper: { approve: 2, slow: 1 },
+    budgets: { recreate: 1, approve: 2, kill: 1, settle: 1 },
+    deeper: { slow: 1 },
   },
   {
     name: "late",
