@@ -2,6 +2,7 @@ import pg from "pg";
 import { Canceled, Failure, type Refused } from "../contract.ts";
 import { expiry, waitingFor } from "../give-up.ts";
 import { CANCEL_TIMEOUT_MS, KEEP_ALIVE_DELAY_MS, RELEASE_TIMEOUT_MS } from "../limits.ts";
+import { saidOf } from "./said.ts";
 import type { Target } from "./url.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -114,11 +115,7 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
       const result = await sent(() => client.query(sql, values === undefined ? undefined : [...values]));
       return (Array.isArray(result) ? result.at(-1) : result).rows as Row[];
     },
-    runOne: async (sql) => {
-      // The extended protocol: the server parses the text as exactly one statement.
-      const { command } = await sent(() => client.query({ text: sql, queryMode: "extended" } as pg.QueryConfig));
-      return String(command);
-    },
+    runOne: (sql) => sent(() => runAlone(client, sql)),
     reported: (setting) => reported.get(setting),
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
@@ -127,6 +124,18 @@ async function open(target: Target, options: ConnectOptions, ssl: Target["ssl"])
       giveUp();
     },
   };
+}
+
+/** The extended protocol: the server parses the text as exactly one statement. Its rows are let go as they arrive. */
+function runAlone(client: pg.Client, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const query = new pg.Query({ text, queryMode: "extended" } as pg.QueryConfig);
+    // Without somebody who listens for rows the driver keeps them all until the end.
+    query.on("row", () => undefined);
+    query.on("end", (result) => resolve(String(result.command)));
+    query.on("error", reject);
+    client.query(query);
+  });
 }
 
 /** Asks the server to cancel what session `pid` runs, from a connection of its own. */
@@ -175,7 +184,7 @@ export function sqlstateOf(error: unknown): string | undefined {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Server messages of these classes name objects and syntax, never rows: they may be repeated to a person. */
+/** Server messages of these classes name objects and syntax: they may be repeated to a person, but for what a row may have put there. */
 const NAMING_CLASSES: readonly string[] = ["0A", "28", "2B", "2F", "3D", "3F", "42", "53", "54", "55", "57", "58"];
 
 /** Where a body was only checked, its text names what the schema's author wrote. */
@@ -187,13 +196,19 @@ function saidByRunningCode(error: unknown): boolean {
   return typeof where === "string" && !CHECKED_BODY.test(where);
 }
 
-/** A sentence about a server error without row data: the server's own where its class only names objects, else its class. */
-export function describeServerError(error: unknown): string {
+/**
+ * A sentence about a server error without row data: the server's own where its class only names objects, else its class.
+ * @param statement what was sent to a database that holds rows: of the server's words only those are told that cannot be a row's
+ */
+export function describeServerError(error: unknown, statement?: string): string {
   const state = sqlstateOf(error);
   if (state === undefined) return messageOf(error).split("\n")[0] ?? "";
   if (saidByRunningCode(error)) return `an error inside a function that the statement runs (SQLSTATE ${state})`;
+  const said = messageOf(error).split("\n")[0] ?? "";
   const text = NAMING_CLASSES.includes(state.slice(0, 2))
-    ? (messageOf(error).split("\n")[0] ?? "")
+    ? statement === undefined
+      ? said
+      : saidOf(said, statement)
     : (CLASS_NAMES[state.slice(0, 2)] ?? "server error");
   return `${text} (SQLSTATE ${state})`;
 }
