@@ -65,7 +65,7 @@ async function filled(database: Session, wanted: View, base: Base, build: BuildO
 }
 
 async function run(database: Session, steps: readonly Executable[]): Promise<void> {
-  const result = await execute(database, steps, { mode: "file", lockTimeoutMs: 0 });
+  const result = await execute(database, steps, { mode: "file", lockTimeoutMs: 0, withoutRows: true });
   if (result.done) return;
   throw new Refused(
     "clone_not_reproduced",

@@ -16,6 +16,8 @@ export interface ExecuteOptions {
   readonly backendPid?: number;
   /** Whether rows may be changed or deleted; where they may not, a transaction that did is rolled back. */
   readonly keepRows?: boolean;
+  /** The database holds nobody's rows (a clone): the server's words are told as they are. */
+  readonly withoutRows?: true;
   /** Asked before each transaction; throws to stop between two of them. */
   readonly beforeTransaction?: () => void;
 }
@@ -133,12 +135,17 @@ async function runSegment(
     return {
       position: at + 1,
       sqlstate: sqlstateOf(error),
-      reason: session.lost() ? "the database session was lost" : describeServerError(error),
+      reason: session.lost()
+        ? "the database session was lost"
+        : describeServerError(error, sentAt(segment, at, options)),
       nothingKept: !sent || rolledBack,
       sent,
     };
   }
 }
+
+const sentAt = (segment: Segment, at: number, options: ExecuteOptions): string | undefined =>
+  options.withoutRows === true ? undefined : (segment.statements[at - segment.first]?.sql ?? "");
 
 /** What the server did, and no plan that was approved may do. */
 class Forbidden extends Error {}

@@ -185,3 +185,32 @@ describe("what a function that runs says", () => {
     expect((await refusal("said_type", plpgsql)).message).toContain("no_such_type");
   });
 });
+
+describe("what a row makes the server say", () => {
+  const T = "CREATE TABLE t (c ";
+  const BAD = `${T} text); INSERT INTO t VALUES ('geheim-4711 & & x')`;
+  const ways: readonly [string, string][] = [
+    ["a type that is parsed", `${T} tsquery);`],
+    ["a relation's name", `${T} text, CHECK (c::regclass IS NOT NULL));`],
+    ["a role's name", `${T} text, CHECK (c::regrole IS NOT NULL));`],
+    ["a type's name", `${T} text, CHECK (c::regtype IS NOT NULL));`],
+    ["a path", `${T} text, CHECK (c::jsonpath IS NOT NULL));`],
+    ["a check that parses", `${T} text, CHECK (c::tsquery IS NOT NULL));`],
+  ];
+  for (const [at, [what, after]] of ways.entries()) {
+    test(`is not repeated: ${what}`, async () => {
+      const result = await apply(await plan(`row_${at}`, BAD, after));
+      expect(result.outcome).toBe("failed");
+      expect(result.error).not.toMatch(/geheim|4711|&/);
+      expect(result.error).toContain("SQLSTATE");
+    });
+  }
+
+  test("a name that the statement holds is told", async () => {
+    const planned = await plan("row_none", "SELECT 1", "CREATE TABLE late (a int);");
+    await runSql(planned.url, "CREATE ROLE nobody_special LOGIN; REVOKE CREATE ON SCHEMA public FROM public");
+    const url = planned.url.replace(/\/\/[^@]*@/, "//nobody_special@");
+    const result = await apply({ ...planned, url });
+    expect(result.error).toContain("permission denied for schema public (SQLSTATE 42501)");
+  });
+});

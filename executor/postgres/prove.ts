@@ -71,7 +71,7 @@ function sameAsWanted(key: string, { spelling, target }: ProofInput): boolean {
 }
 
 async function runOnClone(clone: Session, steps: readonly Executable[], offset: number): Promise<void> {
-  const result = await execute(clone, steps, { mode: "file", lockTimeoutMs: 0 });
+  const result = await execute(clone, steps, { mode: "file", lockTimeoutMs: 0, withoutRows: true });
   if (result.done) return;
   const position = offset + result.position;
   throw new Refused(
