@@ -186,7 +186,7 @@ describe("what people are told", () => {
     for (const type of ["Ready", "ReconciliationFailed"]) {
       const said = message(w, type);
       expect(said).toContain(`Apply ended with apply_failed: ${why}.`);
-      expect(said).toContain("a fresh reading says what the database holds, and this plan is never run again");
+      expect(said).toContain("a fresh reading says what the database holds, and that plan is never run again");
       expect(said).not.toContain("unknown");
     }
     w.settle();

@@ -1,7 +1,8 @@
 /** What an approval is of each kind: which plan is shown, what is stored, and what counts as proved. */
 import type { PtahSchemaApproval } from "../crds/ptahschemaapproval.ts";
-import { custom, type Kind, type Stored } from "../kube/index.ts";
-import type { Migration, Resource, Schema } from "./families.ts";
+import { custom, isKubeError, type Kind, type Stored } from "../kube/index.ts";
+import type { Family, Migration, Resource, Schema } from "./families.ts";
+import { limits } from "./limits.ts";
 import { loadPlan } from "./load.ts";
 import { warnOfSource } from "./migrationfiles.ts";
 import { loadMigrationPlan, migrationPlanText } from "./migrationplan.ts";
@@ -41,6 +42,44 @@ export interface Approvals<T extends Resource> {
   proved(resource: T, plan: ShownPlan): string;
   /** How the run of that plan ended, where it is known that it did not apply all of it. */
   fellShort(resource: T, plan: ShownPlan): string | undefined;
+}
+
+/** What is said of a plan that somebody has approved while its resource still says that it waits. */
+export const APPROVED = "approved; it is about to be dispatched";
+
+const isTrue = (approval: Approval, type: string): boolean =>
+  approval.status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
+
+/** Its one dispatch was made. */
+export const isSpent = (approval: Approval): boolean =>
+  approval.status?.consumedBy !== undefined || isTrue(approval, "Consumed");
+
+/** The plan it names does not stand any more. */
+export const isStale = (approval: Approval): boolean => isTrue(approval, "Stale");
+
+/**
+ * An approval of the plan that stands which the manager has not spent yet: until it has, the resource says that its plan waits
+ * for one. Who may not list approvals, or meets one that this version cannot read, is told what the resource says.
+ */
+export async function approvalUnderWay<T extends Resource>(
+  session: Session,
+  family: Family<T>,
+  resource: T,
+): Promise<Approval | undefined> {
+  const standing = family.approvals.standing(resource);
+  if (resource.status?.phase !== "AwaitingApproval" || standing === undefined) return undefined;
+  const selection = { namespace: resource.metadata.namespace };
+  const options = { timeoutMs: session.requestMs, itemsMax: limits.listMax };
+  try {
+    const { items } = await session.client.list(family.approvals.kind, selection, options);
+    return items.find(
+      (one) =>
+        one.spec.planRef.uid === standing.uid && !one.metadata.deletionTimestamp && !isSpent(one) && !isStale(one),
+    );
+  } catch (error) {
+    if (isKubeError(error, "Forbidden", "TooLarge", "Malformed")) return undefined;
+    throw error;
+  }
 }
 
 export const SCHEMA_APPROVALS: Approvals<Schema> = {

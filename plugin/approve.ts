@@ -1,7 +1,7 @@
 /** `kubectl ptah approve`: shows what will run, asks, and approves exactly that plan or nothing. */
 import { bareCommandFor } from "../crds/commands.ts";
 import { orAbsent } from "../kube/index.ts";
-import type { Approval, ShownPlan } from "./approvals.ts";
+import { APPROVED, type Approval, isSpent, isStale, type ShownPlan } from "./approvals.ts";
 import { confirm, type DecisionFlags, refuseUnasked } from "./ask.ts";
 import type { Unseen } from "./attention.ts";
 import { createNamed } from "./create.ts";
@@ -84,9 +84,6 @@ function reread<T extends Resource>(
   return orAbsent(session.client.get(family.approvals.kind, at, { timeoutMs: session.requestMs }));
 }
 
-const isTrue = (approval: Approval, type: string): boolean =>
-  approval.status?.conditions?.some((condition) => condition.type === type && condition.status === "True") === true;
-
 /** What became of the approved plan. */
 function outcome<T extends Resource>(
   family: Family<T>,
@@ -95,10 +92,10 @@ function outcome<T extends Resource>(
   plan: ShownPlan,
 ): Verdict {
   if (approval === undefined) return { state: "stopped", message: "the approval was deleted" };
-  const spent = approval.status?.consumedBy !== undefined || isTrue(approval, "Consumed");
+  const spent = isSpent(approval);
   const { status } = resource;
   const mine = family.approvals.standing(resource)?.uid === plan.uid;
-  if (!spent && isTrue(approval, "Stale")) {
+  if (!spent && isStale(approval)) {
     return {
       state: "stopped",
       message: `the plan no longer stood when it was to run; nothing ran. ${stuckMessage(resource)}`,
@@ -122,7 +119,7 @@ function outcome<T extends Resource>(
 /** Until its Job runs a resource says that its plan waits for an approval, to somebody who has just given it. */
 function underApproval({ status }: Resource, spent: boolean): { line?: string } {
   if (status?.phase !== "AwaitingApproval") return {};
-  return { line: spent ? "dispatched" : "approved; it is about to be dispatched" };
+  return { line: spent ? "dispatched" : APPROVED };
 }
 
 /** The approved plan was dispatched, and another waits. */

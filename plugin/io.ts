@@ -34,6 +34,11 @@ export function processIo(): Io {
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       try {
         return (await lines.question(question)).slice(0, limits.answerBytesMax).trim();
+      } catch (error) {
+        if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+        // Ctrl-C and Ctrl-D answer too: with nothing, on a line that was not ended.
+        process.stderr.write("\n");
+        return "";
       } finally {
         lines.close();
       }

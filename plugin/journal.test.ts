@@ -72,7 +72,7 @@ test("a list and a question for the applied plan say of a settled run that it is
   const asked = await run(world, ["plan", "orders", "--applied"]);
   expect([asked.code, asked.stdout]).toEqual([3, ""]);
   expect(asked.stderr).toContain(
-    "its last run ended Partial and is settled (Reading). kubectl ptah migration orders -n shop shows what the " +
+    "did not apply its plan whole: it ended Partial and is settled (Reading). kubectl ptah migration orders -n shop shows what the " +
       "database holds, kubectl ptah journal migration/orders -n shop what happened\n",
   );
   expect(asked.stderr).toContain("kubectl ptah journal migration/orders -n shop");

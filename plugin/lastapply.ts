@@ -9,6 +9,8 @@ export interface LastApply {
   readonly message: string;
   /** It was refused before it sent anything. */
   readonly refused: boolean;
+  /** What is declared has changed since: the plan that waits has nothing to do with it. */
+  readonly ofAnother: boolean;
   /** Where what is declared has changed since, the plan that waits is another one and may be right. */
   readonly advice: Advice;
 }
@@ -31,6 +33,7 @@ export function lastApply(resource: Resource): LastApply | undefined {
   return {
     message: failed.message,
     refused,
+    ofAnother: another,
     advice: another && !refused ? LOOK : { who: advised.who, next: advised.next },
   };
 }

@@ -18,6 +18,7 @@ import type { Resource } from "./families.ts";
 import { limits } from "./limits.ts";
 import { familyOf } from "./resource.ts";
 import type { Session } from "./session.ts";
+import { stuckMessage } from "./wait.ts";
 
 export type PlanChoice = "current" | "applied";
 
@@ -46,7 +47,13 @@ export function noPlan(resource: Resource): Failure {
   const kind = familyOf(resource) === "migration" ? "Migration" : "Schema";
   const none = `Ptah${kind} ${metadata.name} has no current plan (phase ${status?.phase ?? "none yet"})`;
   const current = status?.observedGeneration === metadata.generation;
-  if (current && status?.activeOperation === undefined && status?.cycle?.next === undefined) return nothingStored(none);
+  if (current && status?.activeOperation === undefined && status?.cycle?.next === undefined) {
+    return nothingStored(
+      status?.phase === "InSync"
+        ? `${none}: nothing is left to change; --applied shows the plan that ran last, where one did`
+        : `${none}: ${stuckMessage(resource)}`,
+    );
+  }
   const wait = commandFor("wait", kind.toLowerCase(), metadata);
   return nothingStored(`${none}: a reading or a plan is under way; ${wait} returns when it is over`);
 }

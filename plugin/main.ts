@@ -19,7 +19,8 @@ import { durationFlag, openSession, type Session, type SharedFlags } from "./ses
 import { settle } from "./settle.ts";
 import { namedBy, resolve } from "./target.ts";
 import { versionText } from "./version.ts";
-import { patiently, waitFor } from "./wait.ts";
+import { patiently } from "./wait.ts";
+import { waitFor } from "./waitfor.ts";
 
 interface Flags extends SharedFlags {
   readonly output: PlanOutput;
@@ -184,7 +185,10 @@ function clusterCommands(io: Io, add: Add): void {
       new Option("-o, --output <format>", "how it is printed").choices(["text", "sql", "json"]).default("text"),
     )
     .addOption(new Option("--current", "the plan that stands (default)").conflicts("applied"))
-    .option("--applied", "the plan that the last proved Apply ran");
+    .option(
+      "--applied",
+      "the plan of the last Apply, where that was proved (of a migration: where it was applied whole)",
+    );
   waiting(
     shared(
       add(
@@ -194,7 +198,7 @@ function clusterCommands(io: Io, add: Add): void {
       ),
     ),
   )
-    .option("-y, --yes", "do not ask")
+    .option("-y, --yes", "do not ask, not even before a plan that may lose data")
     .option("--wait", "wait until a fresh read has proved it");
   waiting(
     shared(add("wait <name>", "wait until in sync, or somebody has to act", on(io, FAMILIES, waitCommand, true))),

@@ -17,25 +17,24 @@ export type MigrationPlan = Custom<PtahMigrationPlan>;
 /** What `status` says is the plan asked for; for `applied` the one that the last run carried out. @throws Failure (nothing stored) */
 function namedPlan(migration: Migration, choice: PlanChoice): Named {
   const { status } = migration;
-  const where = `PtahMigration ${migration.metadata.name}`;
   if (choice === "current") {
     if (status?.plan === undefined) throw noPlan(migration);
     return status.plan;
   }
   const { lastRun } = status ?? {};
-  if (lastRun?.plan === undefined || lastRun.outcome !== "Applied")
-    throw nothingStored(`${where} has no plan that was applied whole: ${insteadOf(migration)}`);
+  if (lastRun?.plan === undefined || lastRun.outcome !== "Applied") throw nothingStored(insteadOf(migration));
   return lastRun.plan;
 }
 
 /** What there is instead of an applied plan. */
 function insteadOf({ metadata, status }: Migration): string {
   const { lastRun, resolvedRun } = status ?? {};
-  if (lastRun === undefined) return "nothing was run yet";
+  if (lastRun === undefined) return `PtahMigration ${metadata.name} has no applied plan: nothing was run yet`;
   const settled = resolvedRun?.operationID === lastRun.operationID ? ` and is settled (${resolvedRun.resolution})` : "";
   return (
-    `its last run ended ${lastRun.outcome}${settled}. ${bareCommandFor("migration", metadata)} shows what the ` +
-    `database holds, ${commandFor("journal", "migration", metadata)} what happened`
+    `the last run of PtahMigration ${metadata.name} did not apply its plan whole: it ended ${lastRun.outcome}${settled}. ` +
+    `${bareCommandFor("migration", metadata)} shows what the database holds, ` +
+    `${commandFor("journal", "migration", metadata)} what happened`
   );
 }
 

@@ -116,7 +116,7 @@ function historyLines(history: MigrationHistory | undefined): string[] {
     ...field("Modified", versionsOf(history.modifiedVersions)),
     ...field("Out of order", versionsOf(history.outOfOrderVersions)),
     ...field("Ahead", versionsOf(history.aheadVersions)),
-    ...field("Fingerprint", history.fingerprint),
+    ...field("History", history.fingerprint),
   ];
 }
 

@@ -8,7 +8,7 @@ import type { Resource, Target } from "./families.ts";
 import { limits } from "./limits.ts";
 import { readResource, type Session } from "./session.ts";
 import { instant } from "./text.ts";
-import { mindTrouble, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
+import { mindTrouble, restVerdict, settledDown, stuckMessage, type Verdict, waitUntil } from "./wait.ts";
 
 /** Later than now, than what the resource holds and than what was answered last. */
 export function requestValue(resource: Resource, nowMs: number): string {
@@ -47,7 +47,7 @@ async function request(session: Session, target: Target): Promise<{ value: strin
   }
 }
 
-/** Done when the read that the request started has ended, whatever it found. */
+/** Done when the read that the request started has ended, stopped where somebody has to act on what it found. */
 function readVerdict(resource: Resource, before: Resource, value: string): Verdict {
   const { status, metadata } = resource;
   if (status?.lastReadRequest !== value) {
@@ -58,5 +58,8 @@ function readVerdict(resource: Resource, before: Resource, value: string): Verdi
   const began = status.cycle?.startedAt;
   const another = began !== undefined && began !== before.status?.cycle?.startedAt;
   if (!another || !settledDown(resource) || status.cycle?.endedAt === undefined) return { state: "going" };
-  return { state: "done", message: `${metadata.name} was read: ${status.phase ?? "unset"}` };
+  const rests = restVerdict(resource);
+  return rests.state === "stopped"
+    ? { state: "stopped", message: `the database was read: ${rests.message}` }
+    : { state: "done", message: `${metadata.name} was read: ${status.phase ?? "unset"}` };
 }

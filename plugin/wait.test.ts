@@ -4,6 +4,20 @@ import { condition, digest, run, waitingWorld } from "./testing.ts";
 
 const ready = (reason: string, status = "False") => condition("Ready", status, reason);
 
+/** An approval of the plan that waits. */
+const approval = (...conditions: ReturnType<typeof condition>[]) => ({
+  metadata: { name: "mine", uid: "approval-uid", creationTimestamp: "2026-01-01T00:02:00Z" },
+  spec: {
+    schemaRef: { name: "orders", uid: "schema-uid" },
+    planRef: { name: "the-plan", uid: "plan-uid" },
+    planFingerprint: digest("a"),
+    approver: { username: "ann" },
+    approvedAt: "2026-01-01T00:02:00Z",
+    mutationRequestUID: "request",
+  },
+  status: { conditions },
+});
+
 describe("kubectl ptah wait", () => {
   test("ends well when the schema is in sync for its present generation", async () => {
     const world = waitingWorld();
@@ -50,6 +64,30 @@ describe("kubectl ptah wait", () => {
     const ran = await run(world, ["wait", "orders"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain("orders is Observing (PodCannotStart)");
+  });
+
+  test("goes on where somebody has just approved the plan that waits", async () => {
+    const world = waitingWorld();
+    world.put("ptahschemaapprovals", approval());
+    const ran = await run(world, ["wait", "orders"], {
+      onSleep: () => world.status({ phase: "InSync", conditions: [ready("InSync", "True")] }),
+    });
+    expect([ran.code, ran.stdout]).toEqual([0, "orders is in sync\n"]);
+    expect(ran.stderr).toContain("orders: approved; it is about to be dispatched");
+  });
+
+  test.each(["Consumed", "Stale"])("is not kept waiting by an approval that is %s", async (type) => {
+    const world = waitingWorld();
+    world.put("ptahschemaapprovals", approval(condition(type, "True", type)));
+    const ran = await run(world, ["wait", "orders"]);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.not.stringContaining("approved;")]);
+  });
+
+  test("does not wait for ever for an approval that no manager spends", async () => {
+    const world = waitingWorld();
+    world.put("ptahschemaapprovals", approval());
+    const ran = await run(world, ["wait", "orders"]);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining("orders is AwaitingApproval")]);
   });
 
   test("stops where only a person moves it on, and says how", async () => {

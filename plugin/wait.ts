@@ -2,7 +2,7 @@
 import { commandFor } from "../crds/commands.ts";
 import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
-import { EXIT, type ExitCode, Failure, failed, usage } from "./failure.ts";
+import { EXIT, Failure, failed } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
 import { whyAPlanWaits } from "./lastapply.ts";
 import { limits } from "./limits.ts";
@@ -45,11 +45,15 @@ export function stuckMessage(resource: Resource): string {
   const phase = resource.status?.phase ?? "not seen by a manager yet";
   if (ready === undefined) return `${name} is ${phase}`;
   const next = nextOf(resource);
-  const failed = whyAPlanWaits(resource)?.message;
-  const message = [...(failed === undefined || failed === ready.message ? [] : [failed]), ready.message]
-    .map(sentence)
-    .join(" ");
+  const message = [...whatFailedBefore(resource, ready.message), ready.message].map(sentence).join(" ");
   return `${name} is ${phase} (${ready.reason}): ${message}${next === undefined ? "" : ` Next: ${next}`}`;
+}
+
+/** What the last Apply said, unless Ready says it too; of another declaration it is told apart from the plan that waits. */
+function whatFailedBefore(resource: Resource, ready: string): readonly string[] {
+  const last = whyAPlanWaits(resource);
+  if (last === undefined || last.message === ready) return [];
+  return [last.ofAnother ? `Of what was declared before: ${last.message}` : last.message];
 }
 
 /** On one line, with its end. */
@@ -57,10 +61,6 @@ const sentence = (text: string): string =>
   visible(text)
     .replaceAll("\n", " ")
     .replace(/([^.!?])$/, "$1.");
-
-/** Held up by something that may pass within moments: a record whose own reading is still to come. */
-const isHeld = (family: Family, resource: Resource): boolean =>
-  readingComes(family, resource) && restVerdict(resource).state === "stopped";
 
 const NEEDS_SOMEBODY: readonly (string | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
 
@@ -257,48 +257,4 @@ export function mindTrouble<T extends Resource>(
 function onceMended<T extends Resource>(family: Family<T>, { metadata, status }: T): string {
   if (status?.activeOperation?.dispatchStarted === true) return "";
   return ` Once it is mended: ${commandFor("refresh", family.words[0], metadata)} --wait`;
-}
-
-/** The phase a `--for` names. @throws Failure (usage) */
-function phaseNamed(family: Family, word: string): string {
-  const phase = family.phases.find((known) => known.toLowerCase() === word.toLowerCase());
-  if (phase === undefined) throw usage(`--for needs a phase: ${family.phases.join(", ")}`);
-  return phase;
-}
-
-/** `kubectl ptah wait`: until in sync, or until a phase. */
-export async function waitFor(
-  session: Session,
-  target: Target,
-  phase: string | undefined,
-  timeoutMs: number,
-): Promise<ExitCode> {
-  const wanted = phase === undefined ? undefined : phaseNamed(target.family, phase);
-  const { family } = target;
-  const judge = mindTrouble(session, family, wanted === undefined ? restJudge(session, family) : inPhase(wanted));
-  session.io.stdout(`${await waitUntil(session, target, timeoutMs, judge)}\n`);
-  return EXIT.printed;
-}
-
-function inPhase(wanted: string): (resource: Resource) => Verdict {
-  return ({ status, metadata }) => {
-    const there = status?.phase === wanted && status.observedGeneration === metadata.generation;
-    return there ? { state: "done", message: `${metadata.name} is ${wanted}` } : GOING;
-  };
-}
-
-/** At rest, with patience for what may pass by itself. */
-function restJudge(session: Session, family: Family): (resource: Resource) => Promise<Verdict> {
-  let heldSinceMs: number | undefined;
-  return async (resource) => {
-    const nowMs = session.io.monotonicMs();
-    heldSinceMs = isHeld(family, resource) ? (heldSinceMs ?? nowMs) : undefined;
-    if (heldSinceMs !== undefined && nowMs - heldSinceMs >= limits.heldMs) {
-      return { state: "stopped", message: stuckMessage(resource) };
-    }
-    if (heldSinceMs !== undefined && readingComes(family, resource)) return GOING;
-    const verdict = restVerdict(resource);
-    const current = verdict.state === "going" || (await isResolved(session, family.source(resource)));
-    return current ? verdict : GOING;
-  };
 }

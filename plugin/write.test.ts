@@ -261,6 +261,15 @@ describe("kubectl ptah approve", () => {
     expect(ran.stderr).toEndWith("Look at the new plan before it is approved: kubectl ptah plan orders -n shop\n");
   });
 
+  test("an earlier Apply is told apart from the plan of another declaration that waits now", async () => {
+    const message = "Apply ended with apply_failed: statement 1 of 1 failed (SQLSTATE 23502); nothing is kept.";
+    const { world } = await endsWith(message);
+    world.status({ unproven: { applies: 1, desiredStateFingerprint: digest("7") } });
+    expect((await run(world, ["wait", "orders"])).stderr).toContain(
+      `orders is AwaitingApproval (AwaitingApproval): Of what was declared before: ${message} The plan waits.`,
+    );
+  });
+
   test("an earlier Apply is not what a later refusal of the declaration is told with", async () => {
     const { world } = await endsWith("Apply ended with apply_failed: statement 1 of 3 failed.");
     const refusal = { ...ready("PlanRefused"), message: "Plan was refused with plan_refused: a.sql line 3." };
@@ -337,6 +346,20 @@ describe("kubectl ptah refresh", () => {
     const ran = await run(world, ["refresh", "orders", "--wait"], { onSleep: (n) => world.status(steps[n] ?? {}) });
     expect(ran.code).toBe(0);
     expect(ran.stdout).toEndWith("orders was read: InSync\n");
+  });
+
+  test("--wait says what somebody has to do about what was found, as every waiting does", async () => {
+    const world = waitingWorld();
+    const cycle = { startedAt: "2026-01-01T00:10:01Z", generation: 2, endedAt: "2026-01-01T00:11:00Z" };
+    const ran = await run(world, ["refresh", "orders", "--wait"], {
+      onSleep: () => world.status({ lastReadRequest: "2026-01-01T00:10:00.000Z", cycle }),
+    });
+    expect([ran.code, ran.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        "the database was read: orders is AwaitingApproval (AwaitingApproval): a plan waits. Next:",
+      ),
+    ]);
   });
 
   test("--wait stops where the request waits for somebody", async () => {

@@ -15,7 +15,7 @@ export function concludeSchemaApply(c: Context, rule: RuleId, claim: Claim, outc
   const record = recordOf(c, claim, outcome, kind, bindings);
   const { unproven } = c.status;
   const sentence = outcome.unknown
-    ? `${outcome.sentence} What a run says of itself is not believed: a fresh reading says what the database holds, and this plan is never run again.`
+    ? `${outcome.sentence} What a run says of itself is not believed: a fresh reading says what the database holds, and that plan is never run again.`
     : outcome.sentence;
   return patch(c, rule, {
     set: {
