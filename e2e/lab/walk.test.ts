@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { walkOf } from "./walk.ts";
+import { commandsUnder, walkOf } from "./walk.ts";
 
 const PAGE = `# Product
 
@@ -44,5 +44,10 @@ describe("a walk of a page", () => {
   test("is not there under another heading, and a quotation has an end", () => {
     expect(() => walkOf(PAGE, "Your second walk")).toThrow("Your second walk");
     expect(() => walkOf(PAGE.replace('c" >', "c >"), "Your first walk")).toThrow("not closed");
+  });
+
+  test("has commands under a paragraph that belongs to no step", () => {
+    expect(commandsUnder(PAGE, "Something behind")).toEqual([{ text: 'not --of "any step"', exits: 0 }]);
+    expect(() => commandsUnder(PAGE, "Something else")).toThrow("Something else");
   });
 });

@@ -7,11 +7,12 @@ import { shellLines } from "../cluster/shell.ts";
 import { type Lab, openLab, removeNamespace } from "../lab/lab.ts";
 import { conditionOf } from "../lab/subject.ts";
 import { typed } from "../lab/terminal.ts";
-import { type WalkStep, walkOf } from "../lab/walk.ts";
+import { commandsUnder, type WalkCommand, walkOf } from "../lab/walk.ts";
 
 /** Both walks of the README, typed as they stand there, on the lab. What it asks the reader to edit is edited here. */
 
 const NAMESPACE = "shop";
+const POSTGRES_NAMESPACE = "shop-pg";
 const COMMAND_MS = 240_000;
 const README = readFileSync(join(repositoryRoot, "README.md"), "utf8");
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
   mkdirSync(join(checkout, "build"));
   symlinkSync(join(repositoryRoot, "manifests"), join(checkout, "manifests"));
   exports = shellLines({ kubeconfig: lab.kubeconfig, kubectl: lab.kubectlPath });
-  await removeNamespace(lab, NAMESPACE);
+  for (const namespace of [NAMESPACE, POSTGRES_NAMESPACE]) await removeNamespace(lab, namespace);
 }, 300_000);
 
 afterAll(() => rmSync(checkout, { recursive: true, force: true }));
@@ -41,10 +42,10 @@ async function type(text: string): Promise<{ code: number; shown: string }> {
   return result;
 }
 
-/** Types every command of a step and holds each to the exit status that the page promises. @returns all that was shown */
-async function walk(step: WalkStep | undefined): Promise<string> {
+/** Types every command and holds each to the exit status that the page promises. @returns all that was shown */
+async function walk(commands: readonly WalkCommand[]): Promise<string> {
   let shown = "";
-  for (const { text, exits } of step?.commands ?? []) {
+  for (const { text, exits } of commands) {
     if (
       /^export \w+=…$/.test(text) ||
       (text === `kubectl create namespace ${NAMESPACE}` && (await lab.get("namespace", NAMESPACE)) !== undefined)
@@ -57,17 +58,31 @@ async function walk(step: WalkStep | undefined): Promise<string> {
   return shown;
 }
 
+/** The walk under a heading, by its steps' numbers. @throws Error where the page has no such step */
+function walkUnder(heading: string) {
+  const steps = walkOf(README, heading);
+  const commandsOf = (number: number): readonly WalkCommand[] => {
+    const step = steps.find((one) => one.number === number);
+    if (step === undefined) throw new Error(`"${heading}" has no step ${number}`);
+    return step.commands;
+  };
+  return {
+    numbers: steps.map(({ number }) => number),
+    commandsOf,
+    step: (number: number) => walk(commandsOf(number)),
+  };
+}
+
 const edit = (path: string, change: (text: string) => string) => {
   const file = join(checkout, path);
   writeFileSync(file, change(readFileSync(file, "utf8")));
 };
 
 describe("the README's first schema", () => {
-  const steps = walkOf(README, "Your first schema");
-  const step = (number: number) => walk(steps.find((one) => one.number === number));
+  const { numbers, step } = walkUnder("Your first schema");
 
   test("a database, a declaration, and a plan that waits", async () => {
-    expect(steps.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+    expect(numbers).toEqual([1, 2, 3, 4, 5]);
     await step(1);
     expect(await step(2)).toContain("kubectl ptah approve storefront");
   });
@@ -99,11 +114,10 @@ describe("the README's first schema", () => {
 });
 
 describe("the README's first migration", () => {
-  const steps = walkOf(README, "Your first migration");
-  const step = (number: number) => walk(steps.find((one) => one.number === number));
+  const { numbers, step } = walkUnder("Your first migration");
 
   test("a server, two versions, and nothing has run", async () => {
-    expect(steps.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
+    expect(numbers).toEqual([1, 2, 3, 4, 5]);
     expect(await step(1)).toContain("PTAH_DB_URL");
     expect(await step(2)).toContain("kubectl ptah approve");
   });
@@ -121,6 +135,37 @@ describe("the README's first migration", () => {
   test("is completed by hand, and a reading settles the run", async () => {
     await step(5);
     const ledger = await lab.get("ptahmigration", "ledger", NAMESPACE);
+    expect(ledger?.status.unresolvedRun).toBeUndefined();
+    expect(conditionOf(ledger, "Ready")?.status).toBe("True");
+  });
+});
+
+describe("the same on PostgreSQL", () => {
+  const { commandsOf } = walkUnder("Your first migration");
+  const own = commandsUnder(README, "The same on PostgreSQL");
+  const mends = own.findIndex(({ text }) => text.startsWith("kubectl exec"));
+
+  /** A step's commands in this variant's namespace, without the copy and what speaks to the MySQL server. */
+  const step = (number: number) =>
+    walk(
+      commandsOf(number)
+        .filter(({ text }) => !/^cp |mysql -u root|--force/.test(text))
+        .map((command) => ({ ...command, text: command.text.replace(`-n ${NAMESPACE}`, `-n ${POSTGRES_NAMESPACE}`) })),
+    );
+
+  test("the page's own commands make it run there", async () => {
+    await walk(own.slice(0, mends));
+    await step(2);
+    await step(3);
+  });
+
+  test("the third one fails with nothing of it kept, and runs again from its first statement", async () => {
+    const shown = await step(4);
+    expect(shown).toContain("Failed");
+    expect(shown).toContain("23503");
+    await walk(own.slice(mends));
+    await step(5);
+    const ledger = await lab.get("ptahmigration", "ledger", POSTGRES_NAMESPACE);
     expect(ledger?.status.unresolvedRun).toBeUndefined();
     expect(conditionOf(ledger, "Ready")?.status).toBe("True");
   });
