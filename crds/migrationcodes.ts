@@ -68,6 +68,10 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
   ]),
   ...group("database administrator", TABLE, [
     ["revision_table_foreign", "The revision table's name belongs to a table of another tool."],
+    [
+      "revision_table_unsuitable",
+      "What has the revision table's name is a view or a type, is temporary or unlogged, or has no unique key on version.",
+    ],
     ["revision_table_engine", "The revision table is not InnoDB, so it cannot record progress."],
     ["revision_table_too_large", "The revision table has more rows than are read."],
     ["revision_row_unreadable", "A row of the revision table has no positive version."],

@@ -83,7 +83,7 @@ async function inTransaction(progress: Progress): Promise<FileEnd> {
   const open = entryOf(progress, { error: INTERRUPTED, errorStatement: statements[0]?.text ?? null });
   try {
     await database.setTimeouts(migration.directives);
-    await writeOpenRow(progress.run, open);
+    await writeRow(database, open);
     await database.begin();
   } catch (error) {
     return nothingSent(progress.run, troubleOf(database, error, 0));
@@ -98,10 +98,10 @@ async function inTransaction(progress: Progress): Promise<FileEnd> {
   return commitRefused(progress, { sqlState: undefined, mysqlErrno: undefined, definite: true });
 }
 
-/** A row of an earlier try that committed nothing is taken over. */
-async function writeOpenRow(run: FileRun, entry: RevisionEntry): Promise<void> {
-  const there = await readProgress(run.database, entry.version);
-  await (there === undefined ? insertRow(run.database, entry) : updateRow(run.database, entry));
+/** A row that is there is taken over: of an earlier try that committed nothing, or of this one. */
+async function writeRow(database: MigrationDatabase, entry: RevisionEntry): Promise<void> {
+  const there = await readProgress(database, entry.version);
+  await (there === undefined ? insertRow(database, entry) : updateRow(database, entry));
 }
 
 async function sendAll(progress: Progress): Promise<Trouble | undefined> {
@@ -147,8 +147,8 @@ async function rollBack(progress: Progress, trouble: Trouble): Promise<FileEnd> 
     await recordFailure(progress, settled, unknown);
   } catch {
     // The session is gone, or the row could not be written and stays dirty as it was. No commit was asked for: the server rolls
-    // back what was open, as far as its tables can.
-    if (!database.rollsBackAll()) unknown = true;
+    // back what was open, as far as its tables can. Where the session is there and its row is not, what was committed may be all.
+    if (!database.rollsBackAll() || (trouble.committed > 0 && !database.lost())) unknown = true;
   }
   return endOf(progress.run, settled, unknown);
 }
@@ -184,7 +184,7 @@ async function oneByOne(progress: Progress): Promise<FileEnd> {
   const atStatement = (): RevisionEntry => dirtyEntry(progress, "pending", committed, OUTCOME_UNKNOWN);
   try {
     await database.setTimeouts(migration.directives);
-    await writeOpenRow(run, atStatement());
+    await writeRow(database, atStatement());
   } catch (error) {
     return nothingSent(progress.run, troubleOf(database, error, committed));
   }
@@ -207,7 +207,9 @@ async function oneByOne(progress: Progress): Promise<FileEnd> {
 
 async function breakOff(progress: Progress, trouble: Trouble): Promise<FileEnd> {
   const { database } = progress.run;
-  const unknown = trouble.statement !== undefined && (await mayBeKept(database, trouble));
+  // No answer to a write of the row: it may be gone, and then nothing says that this version was begun.
+  const unrecorded = trouble.statement === undefined && !trouble.stopped && trouble.answer === undefined;
+  const unknown = unrecorded || (trouble.statement !== undefined && (await mayBeKept(database, trouble)));
   if (!database.lost()) {
     // Where this fails too, the row stays as it was written before the statement: dirty.
     await database.regainUser().catch(() => undefined);
@@ -226,7 +228,8 @@ async function mayBeKept(database: MigrationDatabase, { statement, answer }: Tro
 
 async function recordFailure(progress: Progress, trouble: Trouble, unknown: boolean): Promise<void> {
   const state = unknown ? "pending" : "failed";
-  const { database } = progress.run;
   const { statement, committed } = trouble;
-  await updateRow(database, dirtyEntry(progress, state, committed, errorText(trouble, unknown), statement));
+  const entry = dirtyEntry(progress, state, committed, errorText(trouble, unknown), statement);
+  // The file may have taken its own row away; without one the version would be run a second time.
+  await writeRow(progress.run.database, entry);
 }

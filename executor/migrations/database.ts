@@ -39,6 +39,8 @@ export interface MigrationDatabase {
   readonly display: string;
   /** Bookkeeping of our own; a cancellation meant for a file's statement does not stop it. */
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Writes into the revision table. @returns how many rows of the permanent table the server says it wrote */
+  write(sql: string, values: readonly unknown[]): Promise<number>;
   /** One statement of a file, as it stands there. */
   execute(sql: string): Promise<void>;
   /** Set once the connection ended. */

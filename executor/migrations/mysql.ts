@@ -116,22 +116,30 @@ function databaseOf(
   facts: Facts,
 ): MigrationDatabase {
   let rollsBackAll = false;
-  const query: MigrationDatabase["query"] = async (sql, values) => {
+  const ours = async <T>(send: () => Promise<T>): Promise<T> => {
     try {
-      return await session.query(sql, values);
+      return await send();
     } catch (error) {
       if (mysqlAnswer(error)?.errno !== INTERRUPTED_QUERY || !stop.signal.aborted) throw error;
-      return session.query(sql, values);
+      return send();
     }
+  };
+  const query: MigrationDatabase["query"] = (sql, values) => ours(() => session.query(sql, values));
+  const dialect = dialectOf(facts.schema, facts.table);
+  /** A temporary table of the same name takes what is meant for the permanent one, and ends with the session. */
+  const shadowed = async (): Promise<boolean> => {
+    const [row] = await query(`SHOW CREATE TABLE ${dialect.table}`);
+    return /^CREATE TEMPORARY /.test(String(row?.["Create Table"]));
   };
   const commitKind = (sql: string): ReturnType<typeof commitOf> => commitOf(wordsOf(sql, facts.reading));
   return {
     engine: facts.mariadb ? "mariadb" : "mysql",
     serverVersion: facts.version,
-    dialect: dialectOf(facts.schema, facts.table),
+    dialect,
     display: session.target.display,
     sqlMode: facts.sqlMode,
     query,
+    write: async (sql, values) => ((await shadowed()) ? 0 : ours(() => session.write(sql, values))),
     execute: async (sql) => {
       await session.send(sql);
     },
@@ -160,6 +168,7 @@ function databaseOf(
       await query("ROLLBACK");
       const warnings = await query("SHOW WARNINGS");
       await session.send("SET autocommit = 1");
+      if (await shadowed()) await query(`DROP TEMPORARY TABLE ${dialect.table}`);
       return !warnings.some((row) => Number(row["Code"]) === NOT_ROLLED_BACK);
     },
     implicitCommits: true,

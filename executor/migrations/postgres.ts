@@ -14,12 +14,20 @@ import { columnNames } from "./store.ts";
 const MIGRATE_LOCK = 2_705_505_214;
 const CANCELED = "57014";
 const OLDEST_MAJOR = 14;
+/** `pg_class.relkind` of an ordinary and a partitioned table. */
+const TABLE_KINDS: readonly string[] = ["r", "p"];
 
 const FACTS = `SELECT pg_catalog.current_setting('server_version_num')::int AS version_num, pg_catalog.current_setting('server_version') AS version,
   pg_catalog.pg_is_in_recovery() AS standby, pg_catalog.current_schema() AS schema`;
 
 const LOCATION = `SELECT n.nspname AS schema, c.relkind AS kind FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = pg_catalog.to_regclass($1)`;
+
+const TABLE = `SELECT c.relkind AS kind, c.relpersistence AS persistence, EXISTS (SELECT 1 FROM pg_catalog.pg_index i
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attname = 'version' AND a.attnum = i.indkey[0]
+    WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
+      AND i.indpred IS NULL AND i.indexprs IS NULL) AS keyed
+  FROM pg_catalog.pg_class c WHERE c.oid = pg_catalog.to_regclass($1)`;
 
 const COLUMN_LIST = `SELECT a.attname AS name, pg_catalog.format_type(a.atttypid, NULL) AS type FROM pg_catalog.pg_attribute a
   WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`;
@@ -112,9 +120,11 @@ function databaseOf(
     dialect: dialectOf(facts.table),
     display: session.target.display,
     sqlMode: "",
-    checkTable: async () => undefined,
+    checkTable: () => checkTable(session, facts.table),
     implicitCommits: false,
     query,
+    // The rows and not their count: a rule or a trigger that swallows the write returns none.
+    write: async (sql, values) => (await query(`${sql} RETURNING 1`, values)).length,
     execute: async (sql) => {
       await session.query(sql);
     },
@@ -160,7 +170,23 @@ function answerOf(error: unknown, lost: boolean): ServerAnswer | undefined {
   return { sqlState, mysqlErrno: undefined, definite: !lost && severity !== "FATAL" && severity !== "PANIC" };
 }
 
+/** Anything else may take a row and not have it afterwards, or have it twice. @throws Refused */
+async function checkTable(session: Session, table: string): Promise<void> {
+  const [row] = await session.query(TABLE, [table]);
+  if (row === undefined) return;
+  if (row["persistence"] !== "p") throw unsuitable("is temporary or unlogged");
+  if (row["keyed"] !== true) throw unsuitable("has no unique key on version");
+}
+
+const unsuitable = (why: string): Refused =>
+  new Refused(
+    "revision_table_unsuitable",
+    `what has the revision table's name ${why}, so it cannot hold the history; make it an ordinary table with a primary key on version, or name another (--migrations-table)`,
+  );
+
 async function readColumns(session: Session, table: string): Promise<ReadonlySet<string> | undefined> {
+  const [kind] = await session.query(TABLE, [table]);
+  if (kind !== undefined && !TABLE_KINDS.includes(String(kind["kind"]))) throw unsuitable("is no table");
   const rows = await session.query(COLUMN_LIST, [table]);
   return columnNames(rows, ["bigint", "integer"]);
 }

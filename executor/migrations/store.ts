@@ -91,27 +91,48 @@ const WRITTEN: readonly (readonly [string, (entry: RevisionEntry) => unknown])[]
   ["checksum", (e) => e.checksum],
 ];
 
-/** Adds the row of a version that has none. */
+/** A row was to be written and is not there as it should be: something in the database stands before the table. */
+class RowNotWritten extends Error {
+  constructor(version: number) {
+    super(`the row of version ${version} is not in the revision table as it was written`);
+    this.name = "RowNotWritten";
+  }
+}
+
+/** The one row that is meant, or an error: a history that took nothing would let the version run a second time. */
+async function writeOne(
+  database: MigrationDatabase,
+  version: number,
+  sql: string,
+  values: readonly unknown[],
+): Promise<void> {
+  if ((await database.write(sql, values)) !== 1) throw new RowNotWritten(version);
+}
+
+/** Adds the row of a version that has none. @throws where it is not exactly that row that the table took */
 export async function insertRow(database: MigrationDatabase, entry: RevisionEntry): Promise<void> {
   const { dialect } = database;
   const names = ["version", ...WRITTEN.map(([name]) => name)];
   const places = names.map((_, at) => dialect.placeholder(at + 1));
   const sql = `INSERT INTO ${dialect.table} (${names.join(", ")}, applied_at) VALUES (${places.join(", ")}, ${dialect.now})`;
-  await database.query(sql, [entry.version, ...WRITTEN.map(([, value]) => value(entry))]);
+  await writeOne(database, entry.version, sql, [entry.version, ...WRITTEN.map(([, value]) => value(entry))]);
 }
 
-/** Rewrites the row of a version. */
+/** Rewrites the row of a version. @throws where it is not exactly that row that the table has now */
 export async function updateRow(database: MigrationDatabase, entry: RevisionEntry): Promise<void> {
   const { dialect } = database;
   const sets = WRITTEN.map(([name], at) => `${name} = ${dialect.placeholder(at + 1)}`);
   const key = dialect.placeholder(WRITTEN.length + 1);
   const sql = `UPDATE ${dialect.table} SET ${sets.join(", ")}, applied_at = ${dialect.now} WHERE version = ${key}`;
-  await database.query(sql, [...WRITTEN.map(([, value]) => value(entry)), entry.version]);
+  await writeOne(database, entry.version, sql, [...WRITTEN.map(([, value]) => value(entry)), entry.version]);
 }
 
+/** Takes the row of a version away. @throws where it is not exactly that row that went */
 export async function deleteRow(database: MigrationDatabase, version: number): Promise<void> {
   const { dialect } = database;
-  await database.query(`DELETE FROM ${dialect.table} WHERE version = ${dialect.placeholder(1)}`, [version]);
+  await writeOne(database, version, `DELETE FROM ${dialect.table} WHERE version = ${dialect.placeholder(1)}`, [
+    version,
+  ]);
 }
 
 /** What the row of a version says is committed; undefined where there is no such row. */

@@ -10,6 +10,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Done {
   readonly rows: readonly Row[];
   readonly warnings: number;
+  /** Rows that an INSERT, UPDATE or DELETE found. */
+  readonly affected: number;
 }
 
 /** One database session: one connection, never silently replaced by another. */
@@ -23,6 +25,8 @@ export interface MysqlSession {
   send(sql: string): Promise<Done>;
   /** One statement of our own; values are bound by the server, whatever sql_mode a file has set. */
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** The same for a statement that writes. @returns the rows it found */
+  write(sql: string, values: readonly unknown[]): Promise<number>;
   /** Closes the connection; bounded, never throws. */
   end(): Promise<void>;
 }
@@ -110,8 +114,9 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     send: (sql) => sent(() => send(connection, sql, noted)),
     query: async (sql, values) => {
       if (values === undefined) return (await sent(() => send(connection, sql, noted))).rows;
-      return sent(() => bound(connection, sql, values, noted));
+      return (await sent(() => bound(connection, sql, values, noted))).rows;
     },
+    write: async (sql, values) => (await sent(() => bound(connection, sql, values, noted))).affected,
     end: async () => {
       options.signal?.removeEventListener("abort", cancel);
       if (!lost) await closed(connection);
@@ -133,16 +138,19 @@ function bound(
   sql: string,
   values: readonly unknown[],
   noted: (error: unknown) => unknown,
-): Promise<readonly Row[]> {
+): Promise<Done> {
   return new Promise((resolve, reject) => {
     const given = values as (string | number | null)[];
-    connection.execute(sql, given, (error, result) => (error ? reject(noted(error)) : resolve(doneOf(result).rows)));
+    connection.execute(sql, given, (error, result) => (error ? reject(noted(error)) : resolve(doneOf(result))));
   });
 }
 
 function doneOf(result: unknown): Done {
-  if (Array.isArray(result)) return { rows: result.filter((row) => !Array.isArray(row)) as Row[], warnings: 0 };
-  return { rows: [], warnings: Number((result as { warningStatus?: unknown }).warningStatus ?? 0) };
+  if (Array.isArray(result)) {
+    return { rows: result.filter((row) => !Array.isArray(row)) as Row[], warnings: 0, affected: 0 };
+  }
+  const { warningStatus, affectedRows } = result as { warningStatus?: unknown; affectedRows?: unknown };
+  return { rows: [], warnings: Number(warningStatus ?? 0), affected: Number(affectedRows ?? 0) };
 }
 
 function closed(connection: Connection): Promise<void> {
