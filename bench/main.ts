@@ -1,7 +1,7 @@
 /**
  * `make bench`: every figure beside a control of the same run, printed and written to build/bench.json. A missed target is
  * said and ends nothing; exit status 1 only where a figure could not be measured.
- * BENCH=name measures one; KEEP=1 leaves the cluster; AS_IS=1 uses the cluster and the operator that run already.
+ * BENCH=name measures one; KEEP=1 leaves the cluster (one that ran before stays anyway); AS_IS=1 uses the cluster and the operator that run already.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { repositoryRoot } from "../e2e/cluster/paths.ts";
 import { createProgress } from "../e2e/cluster/progress.ts";
-import { ensureCluster, removeCluster } from "../e2e/lab/cluster.ts";
+import { ensureCluster, leaveCluster, type UsedCluster } from "../e2e/lab/cluster.ts";
 import { installOperator } from "../e2e/lab/install.ts";
 import { openLab } from "../e2e/lab/lab.ts";
 import { connect } from "../kube/index.ts";
@@ -32,12 +32,13 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   cold,
 };
 
-function openBench(ptah: string): Bench & { readonly opened: () => boolean } {
+function openBench(ptah: string): Bench & { readonly used: () => UsedCluster | undefined } {
   const progress = createProgress();
+  let used: UsedCluster | undefined;
   let lab: ReturnType<Bench["lab"]> | undefined;
   const open: Bench["lab"] = async () => {
     const asIs = process.env["AS_IS"] === "1";
-    if (!asIs) await ensureCluster();
+    if (!asIs) used = await ensureCluster();
     const opened = await openLab();
     if (!asIs) await progress.step("the operator", () => installOperator(opened));
     const { client } = await connect({ kubeconfig: opened.kubeconfig }, {}, "ptah-bench");
@@ -46,7 +47,7 @@ function openBench(ptah: string): Bench & { readonly opened: () => boolean } {
   return {
     progress,
     ptah,
-    opened: () => lab !== undefined,
+    used: () => used,
     lab: () => {
       lab ??= open();
       return lab;
@@ -80,7 +81,8 @@ async function main(): Promise<number> {
       process.stdout.write(`${failure}\n\n`);
     }
   }
-  if (bench.opened() && process.env["KEEP"] !== "1" && process.env["AS_IS"] !== "1") await removeCluster();
+  const used = bench.used();
+  if (used !== undefined) await leaveCluster(used);
   mkdirSync(join(repositoryRoot, "build"), { recursive: true });
   const report = { commit, machine, began, ended: new Date().toISOString(), figures, failures };
   writeFileSync(join(repositoryRoot, "build", "bench.json"), `${JSON.stringify(report, null, 2)}\n`);

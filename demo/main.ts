@@ -2,7 +2,7 @@
 
 import { runAs } from "../e2e/cluster/command-line.ts";
 import { shellLines } from "../e2e/cluster/shell.ts";
-import { ensureCluster, removeCluster } from "../e2e/lab/cluster.ts";
+import { ensureCluster, leaveCluster } from "../e2e/lab/cluster.ts";
 import { startDatabase } from "../e2e/lab/database.ts";
 import { installOperator } from "../e2e/lab/install.ts";
 import { freshNamespace, openLab } from "../e2e/lab/lab.ts";
@@ -15,7 +15,7 @@ const NAMESPACE = "ptah-demo";
 async function main(): Promise<number> {
   const began = performance.now();
   const elapsed = () => `${((performance.now() - began) / 1000).toFixed(0)} s`;
-  await ensureCluster();
+  const cluster = await ensureCluster();
   const lab = await openLab();
   await installOperator(lab);
   await freshNamespace(lab, NAMESPACE);
@@ -32,13 +32,11 @@ async function main(): Promise<number> {
   const broken = verdicts.filter((v) => !v.held);
   const outcome = broken.length === 0 ? "every claim held" : `${broken.length} did not hold`;
   process.stdout.write(`\n${verdicts.length} claims, ${outcome}, ${elapsed()}\n`);
-  if (process.env["KEEP"] === "1") {
+  if (await leaveCluster(cluster)) {
     const lines = shellLines({ kubeconfig: lab.kubeconfig, kubectl: lab.kubectlPath });
     process.stdout.write(
-      `The cluster stays, its story in namespace ${NAMESPACE} (end it: make cluster-down). To talk to it:\n${lines}\n`,
+      `The story stays in namespace ${NAMESPACE} (end the cluster: make cluster-down). To talk to it:\n${lines}\n`,
     );
-  } else {
-    await removeCluster();
   }
   return broken.length === 0 ? 0 : 1;
 }

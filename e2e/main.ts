@@ -8,7 +8,7 @@ import { readdirSync } from "node:fs";
 import { runAs } from "./cluster/command-line.ts";
 import { serverVersions } from "./cluster/open.ts";
 import { repositoryRoot } from "./cluster/paths.ts";
-import { ensureCluster, removeCluster } from "./lab/cluster.ts";
+import { ensureCluster, leaveCluster } from "./lab/cluster.ts";
 import { installOperator } from "./lab/install.ts";
 import { openLab } from "./lab/lab.ts";
 
@@ -56,11 +56,11 @@ async function runAll(files: readonly string[], sideBySide: number): Promise<str
 }
 
 async function main(): Promise<number> {
-  await ensureCluster();
+  const cluster = await ensureCluster();
   await installOperator(await openLab());
   const failed = [...(await runAll(scenarioFiles(""), SIDE_BY_SIDE)), ...(await runAll(scenarioFiles("alone"), 1))];
   const versions = Object.values(serverVersions()).join(", ");
-  if (process.env["KEEP"] !== "1") await removeCluster();
+  await leaveCluster(cluster);
   process.stdout.write(`\ndatabase servers: ${versions}`);
   process.stdout.write(failed.length === 0 ? "\ne2e: every scenario held\n" : `\ne2e: failed: ${failed.join(", ")}\n`);
   return failed.length === 0 ? 0 : 1;
