@@ -87,6 +87,10 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ["resume_unknown", "ptah migrations repair: whether that statement took effect is not recorded."],
     ["resume_file_changed", "ptah migrations repair: the committed statements are not the file's beginning any more."],
     ["version_unknown", "The directory has no such version."],
+    [
+      "checkpoint_unfinished",
+      "ptah migrations set: the database was begun at a checkpoint that did not finish, so no version below it was run.",
+    ],
     ["history_not_empty", "ptah migrations baseline: the database already has a history."],
     ["shadow_db_unsupported", "ptah migrations baseline: verification by a shadow database is not there."],
   ]),

@@ -4,7 +4,7 @@ import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
-import type { StatementFailure } from "./file-end.ts";
+import { codes, type StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
 import { appliedEntry, isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
 import { guarded, type Prepared, prepare } from "./run.ts";
@@ -74,13 +74,30 @@ export async function change(input: ChangeInput): Promise<ChangeResult> {
 /** Everything up to the version counts as applied, everything above it as pending; no SQL is run. */
 async function setTo(input: ChangeInput, table: RevisionTable): Promise<Change> {
   const { version, directory } = input;
-  if (version !== 0) requireVersion(directory, version);
+  if (version !== 0) {
+    requireVersion(directory, version);
+    refuseBelowCheckpoint(input, table);
+  }
   const clean = new Set(table.rows.filter((row) => !isDirty(row)).map((row) => row.version));
   const missing = directory.migrations.filter((m) => m.version <= version && !clean.has(m.version));
   return {
     record: await prepareAll(input, withoutCovered(missing, version)),
     remove: table.rows.filter((row) => row.version > version).map((row) => row.version),
   };
+}
+
+/**
+ * A database that was begun at a checkpoint which did not finish has nothing of the versions below: recorded as applied, they would
+ * never be run, and neither would the checkpoint.
+ */
+function refuseBelowCheckpoint({ version, directory }: ChangeInput, { rows }: RevisionTable): void {
+  const [first] = rows;
+  if (first === undefined || !isDirty(first) || first.version <= version) return;
+  if (!directory.migrations.some((m) => m.version === first.version && m.checkpoint)) return;
+  throw new Refused(
+    "checkpoint_unfinished",
+    `the database was begun at checkpoint ${first.version}, which did not finish, and no version below it was run; undo what the checkpoint left, then use migrations set --version 0: the next run begins at the checkpoint again`,
+  );
 }
 
 /** The first record of a database that was made by other means. */
@@ -141,8 +158,31 @@ async function carryOut(input: ChangeInput, table: RevisionTable, planned: Chang
     const entry = appliedEntry(one, 0);
     await (there.has(entry.version) ? updateRow(database, entry) : insertRow(database, entry));
   }
-  if (await database.commit()) return { outcome: "changed", ...told };
-  return { outcome: "failed", recorded: [], removed: [], error: "the server rolled the change back; try again" };
+  const end = await commitEnd(database);
+  return end === undefined ? { outcome: "changed", ...told } : { ...end, recorded: [], removed: [] };
+}
+
+/** @returns how it ended where the commit was not answered by success; a lost answer says nothing about the rows */
+async function commitEnd(
+  database: MigrationDatabase,
+): Promise<{ readonly outcome: "failed" | "unknown"; readonly error: string } | undefined> {
+  try {
+    if (await database.commit()) return undefined;
+  } catch (error) {
+    const answer = database.answerOf(error);
+    if (answer?.definite !== true || database.lost()) {
+      return {
+        outcome: "unknown",
+        error:
+          "the rows were written, but the commit was not answered; read the history (migrations status) before anything else",
+      };
+    }
+    return {
+      outcome: "failed",
+      error: `the commit was refused${codes(answer)}; no row was changed; mend the cause and try again`,
+    };
+  }
+  return { outcome: "failed", error: "the server rolled the change back; no row was changed; try again" };
 }
 
 /** Which rows would be written and removed, and how little of a version the database is known to hold. */
