@@ -37,6 +37,9 @@ const PARTS_BY_NAME: Readonly<Record<string, () => Promise<Part>>> = {
   "kubectl-ptah": () => import("./plugin/main.ts"),
 };
 
+/** Parts that write their own help by themselves and wait for it. */
+const OWN_HELP: ReadonlySet<string> = new Set(["plugin", ...OWN_VERB]);
+
 const USAGE_ERROR = 2;
 
 /** Picks the part by the executable's name, else by the first argument, and runs it. */
@@ -45,7 +48,8 @@ async function run(argv0: string, argv: readonly string[]): Promise<number> {
   const byName = Object.hasOwn(PARTS_BY_NAME, called) ? PARTS_BY_NAME[called] : undefined;
   if (byName !== undefined) return (await byName()).main(argv);
   const [name, ...rest] = argv;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+  if ((name === "help" || argv.some(asksForHelp)) && !OWN_HELP.has(name ?? "")) mindHelp();
+  if (name === undefined || name === "help" || asksForHelp(name)) {
     (name === undefined ? process.stderr : process.stdout).write(usage());
     return name === undefined ? USAGE_ERROR : 0;
   }
@@ -57,9 +61,24 @@ async function run(argv0: string, argv: readonly string[]): Promise<number> {
   return (await part()).main(OWN_VERB.has(name) ? argv : rest);
 }
 
+const asksForHelp = (argument: string): boolean => argument === "--help" || argument === "-h";
+
+/** A help whose reader has gone (`| head`) ends quietly, and one that has no room with a sentence; neither with a stack. */
+function mindHelp(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    process.stderr.write(
+      `error: the text could not be written to standard output (${error.code}); send it elsewhere\n`,
+    );
+    process.exitCode = USAGE_ERROR;
+  });
+}
+
 function usage(): string {
   const lines = Object.keys(PARTS).map((name) => `  ${name.padEnd(10)}  ${PURPOSES[name] ?? ""}`);
   return `usage: ptah PART [arguments]\n${lines.join("\n")}\nptah PART --help says what a part takes.\n`;
 }
 
-process.exitCode = await run(process.argv0, process.argv.slice(2));
+const status = await run(process.argv0, process.argv.slice(2));
+// A help that could not be written has said so by now, or will.
+process.exitCode ??= status;

@@ -1,11 +1,49 @@
 /** What every command's report shares: the one JSON value on stdout, and a thrown end as keys of it. */
 import { Canceled, Failure, type Refusal, Refused } from "./contract.ts";
 
-/** Writes one JSON value to stdout and waits until it is out: a report cut short would read as no report. */
-export function print(report: unknown): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(`${JSON.stringify(report)}\n`, (error) => (error ? reject(error) : resolve()));
+/** Standard output takes nothing (any more). It is no end of a command: whatever was done is done. */
+export class Unwritable extends Error {
+  constructor(what: string, code: string, next: string) {
+    super(`the ${what} could not be written to standard output (${code}); ${next}`);
+    this.name = "Unwritable";
+  }
+}
+
+let lost: string | undefined;
+
+/** A stream that ends under us must not end the process half-way: what is written is waited for, and tells it. */
+export function mindStreams(): void {
+  process.stdout.on("error", ignore);
+  process.stderr.on("error", ignore);
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Writes to stdout and waits until it is out: a report cut short would read as no report. What failed once is not tried again,
+ * because the rest alone would read as the whole.
+ * @returns the system's word for why not
+ */
+async function write(text: string): Promise<string | undefined> {
+  lost ??= await new Promise<string | undefined>((resolve) => {
+    process.stdout.write(text, (error) =>
+      resolve(error ? ((error as NodeJS.ErrnoException).code ?? "unknown error") : undefined),
+    );
   });
+  return lost;
+}
+
+/** Writes one JSON value to stdout. @throws Unwritable */
+export async function print(report: unknown): Promise<void> {
+  const why = await write(`${JSON.stringify(report)}\n`);
+  if (why === undefined) return;
+  throw new Unwritable("report", why, "what the command did stands, so read the state before it is run again");
+}
+
+/** Writes what somebody asked to read, a help or a version; one who has stopped reading (`| head`) misses nothing. @throws Unwritable */
+export async function say(text: string): Promise<void> {
+  const why = await write(text);
+  if (why !== undefined && why !== "EPIPE") throw new Unwritable("text", why, "send it elsewhere");
 }
 
 /** What every report of a command that ended early holds beside its own keys. */

@@ -1,5 +1,6 @@
 import { CONTRACT_VERSION, EXIT } from "./contract.ts";
 import { readFlags } from "./flags.ts";
+import { say } from "./report.ts";
 
 /** What `ptah version --json` prints. Version and commit are set when the executable is built. */
 export interface VersionReport {
@@ -17,12 +18,12 @@ export function versionReport(): VersionReport {
 }
 
 /** `ptah version [--json]`. */
-export function version(argv: readonly string[]): number {
+export async function version(argv: readonly string[]): Promise<number> {
   const flags = readFlags(argv, {}, { json: { kind: "switch", env: false, what: "one JSON value" } });
   const report = versionReport();
   const text = flags.on("json")
     ? JSON.stringify(report)
     : `ptah ${report.version} (protocol ${report.protocol}, commit ${report.commit})`;
-  process.stdout.write(`${text}\n`);
+  await say(`${text}\n`);
   return EXIT.ok;
 }
