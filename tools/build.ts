@@ -3,7 +3,7 @@
  * What only Bun has (the compiler) stands here; the product itself runs under Deno's rules.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const root = dirname(import.meta.dir);
@@ -40,9 +40,23 @@ function commit(): string {
 }
 
 async function build(): Promise<void> {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   mkdirSync(dirname(outfile), { recursive: true });
-  const staged = `${outfile}.${process.pid}`;
+  // The executable holds its own file's name: under a name that changes, the same tree would give another image each time,
+  // and an operator that is installed again would retire every plan that waits.
+  const staging = mkdtempSync(join(dirname(outfile), "staging-"));
+  try {
+    await compile(join(staging, "ptah"));
+    renameSync(join(staging, "ptah"), outfile);
+  } finally {
+    rmSync(staging, { recursive: true });
+  }
+  rmSync(pluginLink, { force: true });
+  symlinkSync("ptah", pluginLink);
+  process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
+}
+
+async function compile(staged: string): Promise<void> {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   const result = await Bun.build({
     entrypoints: [join(root, "main.ts")],
     compile: { outfile: staged },
@@ -63,13 +77,6 @@ async function build(): Promise<void> {
   for (const log of result.logs) process.stderr.write(`${String(log)}\n`);
   if (!result.success) throw new Error("the build failed");
   if (!embedded) throw new Error("the SQL parser was not embedded: the executable would fail on every other machine");
-  renameSync(staged, outfile);
-  const plugin = join(dirname(outfile), "kubectl-ptah");
-  rmSync(plugin, { force: true });
-  symlinkSync("ptah", plugin);
-  rmSync(pluginLink, { force: true });
-  symlinkSync("ptah", pluginLink);
-  process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
 }
 
 await build();
