@@ -3,6 +3,10 @@ import { commandFor, migrationWayOut } from "../crds/commands.ts";
 import type { MigrationHistory, MigrationRun } from "../crds/status/index.ts";
 import type { Migration } from "./families.ts";
 
+/** What `set` and `repair` take at their word: a file too many in DIR is recorded as applied without having run. */
+const BEFORE_IT =
+  "before it: the same with --dry-run, which says what would be run and what only recorded; DIR holds the files of the source and no other, PTAH_DB_URL the database's URL";
+
 /** How the run that left the row ended, where it is that run's. */
 function runOf(run: MigrationRun | undefined, version: number): MigrationRun["outcome"] | undefined {
   return run?.failure === undefined || run.failure.version === version ? run?.outcome : undefined;
@@ -36,6 +40,7 @@ export function dirtySteps({ metadata, status }: Migration): readonly string[] |
       `Nothing of version ${version} is kept. Mend what made it fail, then one of:`,
       `the file stays as it is: ${resume(1)}`,
       `the file is to be edited, or a new plan approved: ${back}`,
+      BEFORE_IT,
       read,
       ...hold,
     ];
@@ -48,6 +53,7 @@ export function dirtySteps({ metadata, status }: Migration): readonly string[] |
       `the rest is to run: ${resume(applied + 1)}`,
       byHand,
       `you undid what is kept: ${back}`,
+      BEFORE_IT,
       read,
       ...hold,
     ];
@@ -57,6 +63,7 @@ export function dirtySteps({ metadata, status }: Migration): readonly string[] |
     `the next did not, and the rest is to run: ${resume(applied + 1, " --force")}`,
     byHand,
     `nothing of it is there, or you undid it: ${back}`,
+    BEFORE_IT,
     read,
     ...hold,
   ];
