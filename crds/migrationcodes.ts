@@ -40,11 +40,13 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ["transaction_mode_conflict", "A file asks to run outside a transaction under transaction mode all."],
     ["transaction_mode_unsupported", "Transaction mode all does not exist for MySQL and MariaDB."],
   ]),
+  ...group("author", "Let the directory be written to (mode, volume, space), then run ptah migrations hash again.", [
+    ["migration_sum_unwritable", "ptah.sum cannot be written into the directory."],
+  ]),
   ...group("author", HASH, [
     ["migration_sum_mismatch", "A file differs from ptah.sum, is missing, or is not listed there."],
     ["migration_sum_invalid", "ptah.sum cannot be read."],
     ["migration_sum_missing", "There is no ptah.sum and one is required."],
-    ["migration_sum_unwritable", "ptah.sum cannot be written into the directory."],
   ]),
   ...group("author", SPLIT, [
     ["migration_directory_too_large", "The directory has more files or bytes than one resource may have."],
@@ -67,14 +69,23 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ],
   ]),
   ...group("database administrator", TABLE, [
-    ["revision_table_foreign", "The revision table's name belongs to a table of another tool."],
+    ["revision_table_foreign", "The revision table's name belongs to a table or type of another tool."],
     [
       "revision_table_unsuitable",
       "What has the revision table's name is a view or a type, is temporary or unlogged, or has no unique key on version.",
     ],
     ["revision_table_engine", "The revision table is not InnoDB, so it cannot record progress."],
     ["revision_table_too_large", "The revision table has more rows than are read."],
-    ["revision_row_unreadable", "A row of the revision table has no positive version."],
+    [
+      "revision_row_unreadable",
+      "A row of the revision table contradicts itself, has no positive version, or has one that another row has too.",
+    ],
+    [
+      "revision_row_unwritten",
+      "The revision table did not take a row: a trigger, a rule or a row policy stands before it.",
+    ],
+    ["revision_table_denied", "The database's user lacks a privilege on the revision table or its schema."],
+    ["revision_schema_missing", "The schema of the revision table does not exist."],
   ]),
   ...group("database administrator", REPAIR, [
     ["history_dirty", "A failed or interrupted migration left its row behind."],

@@ -24,7 +24,10 @@ export function writeSum(directory: string): WrittenSum {
     renameSync(beside, path);
   } catch {
     rmSync(beside, { force: true });
-    throw new Refused("migration_sum_unwritable", `${SUM_FILE} cannot be written into the directory`);
+    throw new Refused(
+      "migration_sum_unwritable",
+      `${SUM_FILE} cannot be written into the directory; let the directory be written to (its mode, a read-only volume, a full disk), then run migrations hash again`,
+    );
   }
   const [directoryHash = "", ...entries] = computed.text.trimEnd().split("\n");
   return { path, directory_hash: directoryHash, files: entries.length };

@@ -6,6 +6,7 @@ import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
 import { codes, type StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
+import { explained } from "./own-statements.ts";
 import { appliedEntry, isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
 import { guarded, type Prepared, prepare } from "./run.ts";
 import { deleteRow, ensureTable, insertRow, readTable, updateRow } from "./store.ts";
@@ -152,12 +153,14 @@ async function carryOut(input: ChangeInput, table: RevisionTable, planned: Chang
   await ensureTable(database, table);
   input.stop.check();
   const there = new Set(table.rows.map((row) => row.version));
-  await database.begin();
-  for (const version of planned.remove) await deleteRow(database, version);
-  for (const one of planned.record) {
-    const entry = appliedEntry(one, 0);
-    await (there.has(entry.version) ? updateRow(database, entry) : insertRow(database, entry));
-  }
+  await explained(database, async () => {
+    await database.begin();
+    for (const version of planned.remove) await deleteRow(database, version);
+    for (const one of planned.record) {
+      const entry = appliedEntry(one, 0);
+      await (there.has(entry.version) ? updateRow(database, entry) : insertRow(database, entry));
+    }
+  });
   const end = await commitEnd(database);
   return end === undefined ? { outcome: "changed", ...told } : { ...end, recorded: [], removed: [] };
 }

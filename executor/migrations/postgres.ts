@@ -79,7 +79,7 @@ async function locate(session: Session, name: TableName, current: unknown): Prom
   if (row !== undefined) return String(row["schema"]);
   if (typeof current === "string") return current;
   throw new Refused(
-    "schema_missing",
+    "revision_schema_missing",
     "the search path names no schema that exists, so the revision table has no place; create one or set search_path",
   );
 }

@@ -24,7 +24,10 @@ export function readSequence(path: string): ExpectedSequence {
   try {
     return v.parse(Sequence, JSON.parse(readRegularFile(path, MAX_SEQUENCE_BYTES).toString("utf8")));
   } catch {
-    throw new Refused("invalid_sequence", "the file of the expected sequence cannot be read or is not one");
+    throw new Refused(
+      "invalid_sequence",
+      'the file of the expected sequence cannot be read or is not one; write it as {"migrations": [{"version": 1}]} with the versions that may run, and check its path and mode',
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads and writes the revision table, in either engine's SQL. */
-import { Refused } from "../contract.ts";
+import { Failure, Refused } from "../contract.ts";
 import type { MigrationDatabase, Row } from "./database.ts";
+import { explained } from "./own-statements.ts";
 import { COLUMNS, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
 
 /** Most rows that are read: as many as a directory may have versions, and some that it no longer has. */
@@ -22,8 +23,12 @@ export function columnNames(rows: readonly Row[], integerTypes: readonly string[
   return new Set(rows.map((row) => String(row["name"])));
 }
 
-/** Reads the whole table; never creates or alters it. @throws Refused where it is not a revision table */
-export async function readTable(database: MigrationDatabase): Promise<RevisionTable> {
+/** Reads the whole table; never creates or alters it. @throws Refused where it is not a revision table, or contradicts itself */
+export function readTable(database: MigrationDatabase): Promise<RevisionTable> {
+  return explained(database, () => read(database));
+}
+
+async function read(database: MigrationDatabase): Promise<RevisionTable> {
   const columns = await database.columns();
   const missingColumns = COLUMNS.map((c) => c.name).filter((name) => !(columns?.has(name) ?? false));
   if (columns === undefined) return { present: false, missingColumns: [], rows: [] };
@@ -37,8 +42,17 @@ export async function readTable(database: MigrationDatabase): Promise<RevisionTa
   if (rows.length > MAX_REVISIONS) {
     throw new Refused("revision_table_too_large", `the revision table has more than ${MAX_REVISIONS} rows`);
   }
-  return { present: true, missingColumns, rows: rows.map((row) => revisionOf(row, columns)) };
+  const revisions = rows.map((row) => revisionOf(row, columns));
+  const twice = revisions.find((row, at) => row.version === revisions[at - 1]?.version);
+  if (twice !== undefined) throw unreadable(`version ${twice.version} has two rows`);
+  return { present: true, missingColumns, rows: revisions };
 }
+
+const unreadable = (what: string): Refused =>
+  new Refused(
+    "revision_row_unreadable",
+    `the revision table cannot be believed: ${what}; establish what the database holds, then correct or delete that row with SQL of your own`,
+  );
 
 function selectRows({ dialect }: MigrationDatabase, columns: ReadonlySet<string>): string {
   const wanted = ["version", "description", "state", "applied", "total", "checksum", "execution_time_ms"];
@@ -50,16 +64,30 @@ function selectRows({ dialect }: MigrationDatabase, columns: ReadonlySet<string>
 function revisionOf(row: Row, columns: ReadonlySet<string>): Revision {
   const version = Number(row["version"]);
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new Refused("revision_row_unreadable", "the revision table has a row whose version is not a positive number");
+    throw unreadable("it has a row whose version is not a positive number");
   }
-  const count = (name: string): number => Math.max(0, Number(row[name] ?? 1) || 0);
+  // An older table without the column means what the column's default says; a column without a value means nothing.
+  const given = (name: string, otherwise: unknown): unknown => {
+    if (!columns.has(name)) return otherwise;
+    if (row[name] == null) throw unreadable(`the row of version ${version} has no ${name}`);
+    return row[name];
+  };
+  const count = (name: string): number => {
+    const value = Number(given(name, 1));
+    if (!Number.isSafeInteger(value) || value < 0) throw unreadable(`${name} of version ${version} is no count`);
+    return value;
+  };
+  const state = String(given("state", "applied"));
+  const [applied, total] = [count("applied"), count("total")];
+  if (state === "applied" && applied !== total) {
+    throw unreadable(`version ${version} is recorded as applied after ${applied} of ${total} statements`);
+  }
   const millis = Number(row["execution_time_ms"]);
-  const total = columns.has("total") ? count("total") : 1;
   return {
     version,
     description: String(row["description"] ?? ""),
-    state: String(row["state"] ?? "applied"),
-    applied: Math.min(total, columns.has("applied") ? count("applied") : 1),
+    state,
+    applied: Math.min(total, applied),
     total,
     checksum: String(row["checksum"] ?? ""),
     appliedAt: row["applied_at_text"] == null ? undefined : String(row["applied_at_text"]),
@@ -67,8 +95,12 @@ function revisionOf(row: Row, columns: ReadonlySet<string>): Revision {
   };
 }
 
-/** Creates the table, or adds the columns that an older one lacks. */
-export async function ensureTable(database: MigrationDatabase, table: RevisionTable): Promise<void> {
+/** Creates the table, or adds the columns that an older one lacks. @throws Refused, Failure */
+export function ensureTable(database: MigrationDatabase, table: RevisionTable): Promise<void> {
+  return explained(database, () => ensure(database, table));
+}
+
+async function ensure(database: MigrationDatabase, table: RevisionTable): Promise<void> {
   if (!table.present) {
     await database.query(database.dialect.createTable);
     return;
@@ -91,14 +123,6 @@ const WRITTEN: readonly (readonly [string, (entry: RevisionEntry) => unknown])[]
   ["checksum", (e) => e.checksum],
 ];
 
-/** A row was to be written and is not there as it should be: something in the database stands before the table. */
-class RowNotWritten extends Error {
-  constructor(version: number) {
-    super(`the row of version ${version} is not in the revision table as it was written`);
-    this.name = "RowNotWritten";
-  }
-}
-
 /** The one row that is meant, or an error: a history that took nothing would let the version run a second time. */
 async function writeOne(
   database: MigrationDatabase,
@@ -106,7 +130,12 @@ async function writeOne(
   sql: string,
   values: readonly unknown[],
 ): Promise<void> {
-  if ((await database.write(sql, values)) !== 1) throw new RowNotWritten(version);
+  if ((await database.write(sql, values)) !== 1) {
+    throw new Failure(
+      "revision_row_unwritten",
+      `the revision table did not take the row of version ${version}; look for a trigger, a rule or a row policy on it`,
+    );
+  }
 }
 
 /** Adds the row of a version that has none. @throws where it is not exactly that row that the table took */
