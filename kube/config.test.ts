@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectionFrom, inCluster } from "./config.ts";
 import { isKubeError } from "./errors.ts";
+import { limits } from "./limits.ts";
 
 const dirs: string[] = [];
 afterEach(() => {
@@ -85,6 +87,27 @@ describe("choosing a cluster as kubectl does", () => {
     );
     expect(isKubeError(found, "Configuration")).toBe(true);
     expect((found as Error).message).toContain(words);
+  });
+
+  test("what has no end or no writer is refused at once, and a file beyond the bound", async () => {
+    const at = dir({ large: `# ${"x".repeat(limits.configFileBytesMax)}` });
+    const pipe = join(at, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const [kubeconfig, words] of [
+      ["/dev/zero", "is no regular file"],
+      [pipe, "is no regular file"],
+      [at, "is no regular file"],
+      [join(at, "large"), `is larger than ${limits.configFileBytesMax} bytes`],
+    ] as const) {
+      const found = await connectionFrom({ kubeconfig }, {}).catch((error: unknown) => error);
+      expect(isKubeError(found, "Configuration")).toBe(true);
+      expect((found as Error).message).toContain(words);
+    }
+  });
+
+  test("a namespace that is there but empty is the default one", async () => {
+    const at = dir({ config: KUBECONFIG.replace("namespace: shop", 'namespace: ""') });
+    expect((await connectionFrom({ kubeconfig: join(at, "config") }, {})).namespace).toBe("default");
   });
 
   test("without anything the sentence says what to give", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
@@ -99,14 +99,32 @@ function refuse(message: string, cause?: unknown): KubeError {
   return new KubeError({ code: "Configuration", committed: "no" }, message, { cause });
 }
 
+/** The text of a regular file. A pipe or a device has no size to go by, and one may give bytes without end. */
 function readBounded(path: string): string {
+  let file: number | undefined;
   try {
-    if (statSync(path).size > limits.configFileBytesMax)
-      throw refuse(`${path} is larger than ${limits.configFileBytesMax} bytes`);
-    return readFileSync(path, "utf8");
+    // A pipe without a writer is not waited for.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!fstatSync(file).isFile()) throw refuse(`${path} is no regular file; write it to one`);
+    return readAll(file, path).toString("utf8");
   } catch (error) {
     if (error instanceof KubeError) throw error;
     throw refuse(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`, error);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** Reads to the end, whatever size the file says that it has. */
+function readAll(file: number, path: string): Buffer {
+  const parts: Buffer[] = [];
+  for (let length = 0; ; ) {
+    const part = Buffer.alloc(limits.configFilePartBytes);
+    const read = readSync(file, part);
+    if (read === 0) return Buffer.concat(parts);
+    length += read;
+    if (length > limits.configFileBytesMax) throw refuse(`${path} is larger than ${limits.configFileBytesMax} bytes`);
+    parts.push(part.subarray(0, read));
   }
 }
 
@@ -165,7 +183,7 @@ async function fromFiles(files: readonly string[], contextName: string | undefin
   const external = user.exec !== undefined || user["auth-provider"] !== undefined;
   return {
     server: cluster.server.replace(/\/+$/, ""),
-    namespace: context.namespace ?? "default",
+    namespace: context.namespace || "default",
     proxyUrl: cluster["proxy-url"],
     credentials: external
       ? () => externalCredentials(files, name, cluster)

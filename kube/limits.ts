@@ -37,6 +37,8 @@ export const limits = {
   credentialsMaxAgeMs: 60_000,
   /** Bytes of a kubeconfig, token or certificate file. */
   configFileBytesMax: 4 * 1024 * 1024,
+  /** How much of such a file is read at a time; most are smaller. */
+  configFilePartBytes: 16 * 1024,
   /** Bytes of a Pod log that are read over at all, whatever tail is kept of it. */
   logBytesMax: 64 * 1024 * 1024,
 } as const;
