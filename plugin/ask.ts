@@ -24,6 +24,8 @@ export function refuseUnasked(io: Io): void {
  */
 export async function confirm(io: Io, question: string, expected: string): Promise<void> {
   refuseUnasked(io);
+  const why = await io.written();
+  if (why !== undefined) throw failed(`what is to be decided could not be shown (${why}); nothing was changed`);
   const answer = await io.ask(`${question} Type ${expected} to go on: `);
   if (answer.trim() !== expected) throw failed(`the answer was not "${expected}"; nothing was changed`);
 }

@@ -11,6 +11,8 @@ export interface Io {
   readonly canAsk: boolean;
   stdout(text: string): void;
   stderr(text: string): void;
+  /** Waits until what was given to `stdout` is out. @returns the system's word for why it is not, or not whole */
+  written(): Promise<string | undefined>;
   /** Asks on standard error and reads one line of standard input. */
   ask(question: string): Promise<string>;
   nowMs(): number;
@@ -21,6 +23,27 @@ export interface Io {
   later(ms: number, act: () => void): () => void;
 }
 
+/** Standard output, written in order; a stream that ends under us is told by `written` and not by a stack. */
+function ownOutput(): Pick<Io, "stdout" | "written"> {
+  let lost: string | undefined;
+  let last = Promise.resolve();
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  return {
+    stdout: (text) => {
+      last = new Promise((resolve) => {
+        process.stdout.write(text, (error) => {
+          if (error) lost ??= (error as NodeJS.ErrnoException).code ?? "unknown error";
+          resolve();
+        });
+      });
+    },
+    written: async () => {
+      await last;
+      return lost;
+    },
+  };
+}
+
 /** The process's own streams and clock. */
 export function processIo(): Io {
   const ports = realPorts();
@@ -28,7 +51,7 @@ export function processIo(): Io {
     env: process.env,
     outputIsTerminal: process.stdout.isTTY === true,
     canAsk: process.stdin.isTTY === true && process.stderr.isTTY === true,
-    stdout: (text) => void process.stdout.write(text),
+    ...ownOutput(),
     stderr: (text) => void process.stderr.write(text),
     ask: async (question) => {
       const lines = createInterface({ input: process.stdin, output: process.stderr });

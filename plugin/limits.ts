@@ -4,6 +4,11 @@ export const limits = {
   requestMs: 30_000,
   /** Waiting as a whole, for `wait`, `--wait`. */
   waitMs: 15 * 60_000,
+  /** The longest time a flag may give: what timers can hold (24 days) and longer than anybody waits. */
+  flagMsMax: 168 * 3_600_000,
+  /** Letters of a resource's name and of a namespace, by the rules of Kubernetes. */
+  nameMax: 253,
+  namespaceMax: 63,
   /** Between two looks while waiting. */
   pollMs: 1_000,
   /** What holds a Pod or a realm may pass by itself; after this long a person is told. */

@@ -41,22 +41,43 @@ type Handler = (name: string | undefined, flags: Flags) => Promise<ExitCode>;
  * @returns 0 printed or done, 1 could not read, verify or do it, 2 wrong usage, 3 nothing stored to print
  */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
-  const ended: { code: number } = { code: EXIT.printed };
-  const program = commands(io, async (run) => {
-    ended.code = await run();
+  const { code, mayStop } = await run(argv, io);
+  const why = await io.written();
+  if (why === undefined || (why === "EPIPE" && mayStop)) return code;
+  io.stderr(
+    `kubectl-ptah: the output could not be written to standard output (${why}); what was done stands, and can be read again\n`,
+  );
+  return EXIT.failed;
+}
+
+/** Commands that only print what the plugin itself knows: whoever stops reading it (`| head`) misses nothing. */
+const OWN_WORDS: ReadonlySet<string> = new Set(["explain", "version"]);
+
+interface Ended {
+  readonly code: ExitCode;
+  /** Whether the reader of its output may have gone before the end. */
+  readonly mayStop: boolean;
+}
+
+async function run(argv: readonly string[], io: Io): Promise<Ended> {
+  let ended: Ended = { code: EXIT.printed, mayStop: true };
+  const program = commands(io, async (act, name) => {
+    ended = { code: await act(), mayStop: OWN_WORDS.has(name) };
   });
   try {
     if (argv.length === 0) {
       io.stderr(`${program.helpInformation()}${EXIT_CODES}\n`);
-      return EXIT.usage;
+      return { code: EXIT.usage, mayStop: true };
     }
     await program.parseAsync(argv, { from: "user" });
-    return ended.code;
+    return ended;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.printed : EXIT.usage;
+    if (error instanceof CommanderError) {
+      return { code: error.exitCode === 0 ? EXIT.printed : EXIT.usage, mayStop: true };
+    }
     const failure = failureOf(error);
     io.stderr(`kubectl-ptah: ${failure.message}\n`);
-    return failure.exit;
+    return { code: failure.exit, mayStop: false };
   }
 }
 
@@ -69,7 +90,7 @@ Exit codes:
 
 A name is schema/NAME or migration/NAME; a bare NAME where only one kind has it.`;
 
-function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>): Command {
+function commands(io: Io, ends: (act: () => Promise<ExitCode>, name: string) => Promise<void>): Command {
   const program = shared(new Command("kubectl ptah"))
     .usage("COMMAND [flags]")
     .version(versionText("text").trimEnd(), "--version", "version of this plugin")
@@ -88,7 +109,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
       .description(description)
       .showHelpAfterError(`see kubectl ptah ${signature.split(" ")[0]} --help`)
       .action((name: string | undefined, _: Flags, command: Command) =>
-        ends(() => handler(name, command.optsWithGlobals<Flags>())),
+        ends(() => handler(name, command.optsWithGlobals<Flags>()), command.name()),
       );
   };
   viewCommands(io, add);
@@ -106,7 +127,7 @@ function commands(io: Io, ends: (run: () => Promise<ExitCode>) => Promise<void>)
     ends(async () => {
       io.stdout(versionText(flags.output));
       return EXIT.printed;
-    }),
+    }, "version"),
   );
   for (const command of program.commands) command.addHelpText("after", examplesText(command.name()));
   return program;

@@ -1,10 +1,11 @@
 /** One invocation: the cluster as the user's own credentials see it, and the flags every command shares. */
 import { parseDurationMs } from "../crds/duration.ts";
 import { connect, type KubeClient, orAbsent } from "../kube/index.ts";
-import { nothingStored, usage } from "./failure.ts";
+import { failed, nothingStored, usage } from "./failure.ts";
 import type { Resource, Target } from "./families.ts";
 import type { Io } from "./io.ts";
 import { limits } from "./limits.ts";
+import { isNamespace, NAMESPACE_RULE } from "./names.ts";
 import { type Colors, colorsOf } from "./text.ts";
 import { pluginVersion } from "./version.ts";
 
@@ -29,14 +30,20 @@ export function durationFlag(flag: string, text: string | undefined, otherwise: 
   if (text === undefined) return otherwise;
   const ms = parseDurationMs(text);
   if (ms === undefined || ms <= 0) throw usage(`${flag} needs a duration such as 30s or 5m`);
+  if (ms > limits.flagMsMax) throw usage(`${flag} must not be longer than ${limits.flagMsMax / 3_600_000}h`);
   return ms;
 }
 
 /** Connects as kubectl would. @throws Failure, KubeError */
 export async function openSession(io: Io, flags: SharedFlags): Promise<Session> {
+  if (flags.namespace !== undefined && !isNamespace(flags.namespace)) throw usage(`--namespace: ${NAMESPACE_RULE}`);
+  const operators = io.env["PTAH_OPERATOR_NAMESPACE"] || undefined;
+  if (operators !== undefined && !isNamespace(operators)) throw usage(`PTAH_OPERATOR_NAMESPACE: ${NAMESPACE_RULE}`);
   const requestMs = durationFlag("--timeout", flags.timeout, limits.requestMs);
   const { client, connection } = await connect(flags, io.env, `kubectl-ptah/${pluginVersion()}`);
-  return { io, client, namespace: flags.namespace ?? connection.namespace, requestMs, colors: colorsOf(io) };
+  const namespace = flags.namespace ?? connection.namespace;
+  if (!isNamespace(namespace)) throw failed(`the namespace of the kubeconfig's context: ${NAMESPACE_RULE}`);
+  return { io, client, namespace, requestMs, colors: colorsOf(io) };
 }
 
 /** Reads a resource, uncached. @throws Failure (nothing stored) when there is none */

@@ -2,6 +2,7 @@
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import { nothingStored, usage } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
+import { isName, NAME_RULE } from "./names.ts";
 import type { Session } from "./session.ts";
 
 type Families<T extends Resource> = readonly [Family<T>, ...Family<T>[]];
@@ -15,18 +16,23 @@ export interface Named<T extends Resource> {
 /**
  * Reads `NAME` or `WORD/NAME`.
  * @param families the kinds the command works on
- * @throws Failure (usage) for another kind of resource
+ * @throws Failure (usage) for another kind of resource, or what can be no name
  */
 export function namedBy<T extends Resource>(argument: string, families: Families<T>): Named<T> {
   const slash = argument.indexOf("/");
-  if (slash < 0) return { name: argument, families };
+  if (slash < 0) return { name: named(argument), families };
   const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
   const name = argument.slice(slash + 1);
   const family = families.find((known) => known.words.includes(word));
   const forms = formsOf(families, name || "NAME");
   if (family === undefined) throw usage(`this command knows no ${word}; write ${forms}`);
   if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
-  return { name, families: [family] };
+  return { name: named(name), families: [family] };
+}
+
+function named(name: string): string {
+  if (!isName(name)) throw usage(NAME_RULE);
+  return name;
 }
 
 const formsOf = <T extends Resource>(families: readonly Family<T>[], name: string): string =>

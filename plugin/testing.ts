@@ -223,6 +223,8 @@ export interface Terminal {
   readonly env?: Record<string, string>;
   /** Answers to questions, in order; absent: nobody can be asked. */
   readonly answers?: readonly string[];
+  /** Why nothing that is printed gets out. */
+  readonly unwritable?: string;
   /** Called at every sleep, which lasts no time but moves the monotonic clock. */
   readonly onSleep?: (sleeps: number) => void;
   /** Whether a call that begins now takes so long that its silence is told. */
@@ -251,6 +253,7 @@ export async function run(world: World, argv: readonly string[], terminal: Termi
     stderr: (text) => {
       written.stderr += text;
     },
+    written: async () => terminal.unwritable,
     ask: async (question) => {
       questions.push(question);
       return answers.shift() ?? "";
