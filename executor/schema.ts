@@ -1,5 +1,5 @@
 import { listenForStop, type Stop } from "./cancel.ts";
-import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "./contract.ts";
+import { Canceled, CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "./contract.ts";
 import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, readFlags } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
@@ -60,6 +60,12 @@ export async function schema(argv: readonly string[]): Promise<number> {
     stop.dispose();
   }
 }
+
+/**
+ * What a command that changed nothing ended by: after a stop that is the stop, in whatever words the server or the driver tells that
+ * what it was asked has been cancelled.
+ */
+const stoppedOr = (error: unknown, stop: Stop): unknown => (stop.signal.aborted ? new Canceled() : error);
 
 async function targetOf(flags: Flags, name: "db-url" | "dev-url"): Promise<Target | undefined> {
   const { parseTarget } = await import("./postgres/url.ts");
@@ -144,7 +150,7 @@ async function drift(flags: Flags, stop: Stop): Promise<number> {
     return failed ? EXIT.negative : EXIT.ok;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    await print({ ...base, ...nothing, ...endingOf(error) });
+    await print({ ...base, ...nothing, ...endingOf(stoppedOr(error, stop)) });
     return EXIT.error;
   }
 }
@@ -220,7 +226,7 @@ async function plan(flags: Flags, stop: Stop): Promise<number> {
     return EXIT.ok;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    await print({ ...base, ...endingOf(error) });
+    await print({ ...base, ...endingOf(stoppedOr(error, stop)) });
     return EXIT.error;
   }
 }
@@ -249,7 +255,7 @@ async function apply(flags: Flags, stop: Stop): Promise<number> {
     return result.outcome === "applied" || result.outcome === "dry-run" ? EXIT.ok : EXIT.error;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    await print({ ...report, ...endingOf(error) });
+    await print({ ...report, ...endingOf(stoppedOr(error, stop)) });
     return EXIT.error;
   }
 }
