@@ -100,7 +100,7 @@ function dialectOf(schema: string, name: string): Dialect {
   const columns = COLUMNS.map((c) => `${c.name} ${c.definition}`).join(", ");
   return {
     table,
-    createTable: `CREATE TABLE IF NOT EXISTS ${table} (${columns}) ENGINE=InnoDB`,
+    createTable: `CREATE TABLE IF NOT EXISTS ${table} (${columns}) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4`,
     addColumn: (column, definition) => `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`,
     placeholder: () => "?",
     now: "CURRENT_TIMESTAMP",

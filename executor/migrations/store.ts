@@ -138,13 +138,44 @@ async function writeOne(
   }
 }
 
+/** Most bytes of a statement that MySQL's TEXT holds, in whatever character set. */
+const MAX_NOTE_BYTES = 65_535;
+/** MySQL's and MariaDB's words for a text that its column cannot hold: its characters, its length. */
+const UNSTORABLE: readonly number[] = [1366, 1406, 3988];
+
+/** What is noted of a statement never stops it: it is cut to what its column holds, and left out where that cannot hold it. */
+async function noted(
+  database: MigrationDatabase,
+  entry: RevisionEntry,
+  write: (entry: RevisionEntry) => Promise<void>,
+): Promise<void> {
+  if (database.engine === "postgresql") return write(entry);
+  try {
+    await write({ ...entry, errorStatement: cut(entry.errorStatement) });
+  } catch (error) {
+    if (!UNSTORABLE.includes(database.answerOf(error)?.mysqlErrno ?? 0)) throw error;
+    await write({ ...entry, errorStatement: null, description: entry.description.replaceAll(/[^ -~]/gu, "?") });
+  }
+}
+
+function cut(text: string | null): string | null {
+  if (text === null || Buffer.byteLength(text) <= MAX_NOTE_BYTES) return text;
+  const bytes = Buffer.from(text);
+  let end = MAX_NOTE_BYTES;
+  // Not in the middle of a character.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString("utf8", 0, end);
+}
+
 /** Adds the row of a version that has none. @throws where it is not exactly that row that the table took */
 export async function insertRow(database: MigrationDatabase, entry: RevisionEntry): Promise<void> {
   const { dialect } = database;
   const names = ["version", ...WRITTEN.map(([name]) => name)];
   const places = names.map((_, at) => dialect.placeholder(at + 1));
   const sql = `INSERT INTO ${dialect.table} (${names.join(", ")}, applied_at) VALUES (${places.join(", ")}, ${dialect.now})`;
-  await writeOne(database, entry.version, sql, [entry.version, ...WRITTEN.map(([, value]) => value(entry))]);
+  await noted(database, entry, (row) =>
+    writeOne(database, row.version, sql, [row.version, ...WRITTEN.map(([, value]) => value(row))]),
+  );
 }
 
 /** Rewrites the row of a version. @throws where it is not exactly that row that the table has now */
@@ -153,7 +184,9 @@ export async function updateRow(database: MigrationDatabase, entry: RevisionEntr
   const sets = WRITTEN.map(([name], at) => `${name} = ${dialect.placeholder(at + 1)}`);
   const key = dialect.placeholder(WRITTEN.length + 1);
   const sql = `UPDATE ${dialect.table} SET ${sets.join(", ")}, applied_at = ${dialect.now} WHERE version = ${key}`;
-  await writeOne(database, entry.version, sql, [...WRITTEN.map(([, value]) => value(entry)), entry.version]);
+  await noted(database, entry, (row) =>
+    writeOne(database, row.version, sql, [...WRITTEN.map(([, value]) => value(row)), row.version]),
+  );
 }
 
 /** Takes the row of a version away. @throws where it is not exactly that row that went */
