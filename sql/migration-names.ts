@@ -18,6 +18,8 @@ export function nativeName(fileName: string): MigrationName | undefined {
   const match = NATIVE.exec(fileName);
   if (match === null) return undefined;
   const [, digits = "", name = "", checkpoint, direction] = match;
+  // `_.checkpoint` and `.CHECKPOINT` are a checkpoint misspelt: as an ordinary version it would run on every database.
+  if (/\.checkpoint$/i.test(name)) return undefined;
   return {
     version: Number(digits),
     name,

@@ -49,6 +49,12 @@ describe("header directives", () => {
     ["-- +ptah lock_timeout=1s\n-- +ptah lock_timeout=2s\n", 2],
     ["--+ptah no_transaction\n", 1],
     ["-- +PTAH no_transaction\n", 1],
+    ["-- + ptah no_transaction\n", 1],
+    ["-- x\n-- +ptah: no_transaction\n", 2],
+    ["-- +ptah:no_transaction\n", 1],
+    ["# +ptah no_transaction\n", 1],
+    ["-- atlas: txmode none\n\n", 1],
+    ["-- Atlas:txmode none\n\n", 1],
     ["-- atlas:txmode none\nSELECT 1;", 1],
     ["\n-- atlas:txmode none\n\n", 2],
     ["-- atlas:txmode all\n\n", 1],
@@ -74,6 +80,10 @@ describe("header directives", () => {
     expect(misplaced("-- x\nSELECT 1;\n-- +ptah no_transaction\n")).toBe(3);
     expect(misplaced("SELECT 1;\n  -- +ptah lock-timeout=1s\n")).toBe(2);
     expect(misplaced("/* x */\n-- atlas:txmode none\n\n")).toBe(2);
+    expect(misplaced("/* +ptah no_transaction */\nSELECT 1;\n")).toBe(1);
+    expect(misplaced("/*\n * + ptah: no-transaction\n */\nSELECT 1;\n")).toBe(2);
+    expect(misplaced("/*\n  +ptah lock_timeout=1s\n*/\nSELECT 1;\n")).toBe(2);
+    expect(misplaced("SELECT 1 +\nptah FROM t; -- and 1 + ptah\n/* ptah no_transaction */")).toBeUndefined();
     expect(misplaced("-- +ptah no_transaction\nSELECT '+ptah';\n-- +ptah is nice\n")).toBeUndefined();
   });
 });

@@ -5,13 +5,16 @@ import type { Directives, MigrationRefusal, TransactionMode } from "./migration.
 export type DirectivesResult = { readonly directives: Directives } | { readonly refusal: MigrationRefusal };
 
 const MARKER = /^-- \+ptah(\s|$)/;
-/** What looks like the marker and is not quite it: taken for a comment, it would silently change nothing. */
-const NEAR_MARKER = /^--\s*\+ptah(\s|$)/i;
+/** What looks like a marker and is not quite it: taken for a comment, it would silently change nothing. */
+const NEAR_MARKER = /^(?:--|#)\s*\+\s*ptah(?:\W|$)/i;
+const NEAR_ATLAS = /^(?:--|#)\s*atlas\s*:\s*txmode\b/i;
 const ATLAS = /^--\s*atlas:([a-z-]+)\s*(.*)$/;
 /** Directives of another tool that say nothing about how a file runs. */
 const HARMLESS_ATLAS: ReadonlySet<string> = new Set(["nolint"]);
+/** With a directive's name behind it, so that prose is not meant; in a comment of any kind. */
 const ANYWHERE =
-  /^\s*--\s*(?:\+ptah\s+(?:no_transaction|lock[_-]timeout|statement[_-]timeout|online_ddl|check\b)|atlas:txmode\b)/;
+  /^\s*(?:--|#|\/?\*+)?\s*(?:\+\s*ptah\s*:?\s*(?:no[_-]transaction|lock[_-]timeout|statement[_-]timeout|online[_-]ddl|check\b)|atlas\s*:\s*txmode\b)/i;
+const WORTH_READING = /\+\s*ptah|atlas\s*:/i;
 
 const isHeaderLine = (line: string): boolean => /^\s*($|--|#)/.test(line);
 
@@ -40,7 +43,7 @@ function headerOf(text: string): Line[] {
  * @returns its directives, or why the file cannot be run: a directive that is not known is refused, never passed over
  */
 export function readDirectives(path: string, text: string): DirectivesResult {
-  if (!/\+ptah|atlas:/i.test(text)) return { directives: { noTransaction: false } };
+  if (!WORTH_READING.test(text)) return { directives: { noTransaction: false } };
   const header = headerOf(text);
   const values = new Map<string, string>();
   for (const line of header) {
@@ -98,6 +101,9 @@ function normalValue(name: string, value: string): string | undefined {
 function readOther(path: string, line: Line): MigrationRefusal | undefined {
   if (NEAR_MARKER.test(line.text)) return invalid(path, line.number, "must begin with exactly `-- +ptah `");
   const name = ATLAS.exec(line.text)?.[1];
+  if (name === undefined && NEAR_ATLAS.test(line.text)) {
+    return invalid(path, line.number, "must be written `-- atlas:txmode file` or `-- atlas:txmode none`");
+  }
   if (name === undefined || name === "txmode" || HARMLESS_ATLAS.has(name)) return undefined;
   return unsupported(path, line.number, `atlas:${name}`, "write the file in the native format");
 }
@@ -147,14 +153,32 @@ function conclude(
  * line of a string that reads like one is refused too; break that line.
  */
 export function misplacedDirective(path: string, text: string): MigrationRefusal | undefined {
-  if (!text.includes("+ptah") && !text.includes("atlas:txmode")) return undefined;
+  if (!WORTH_READING.test(text)) return undefined;
   const headerLength = headerOf(text).length;
   for (const [index, line] of text.split("\n").entries()) {
     if (index >= headerLength && ANYWHERE.test(line)) {
-      return invalid(path, index + 1, "stands below the first statement; move it above");
+      return invalid(
+        path,
+        index + 1,
+        "stands below the first statement or in a block comment; move it above, as a line of its own",
+      );
     }
   }
   return undefined;
+}
+
+/** PostgreSQL ends a comment there and MySQL does not: what is behind it may be run, or hidden, without anybody seeing it. */
+export function loneCarriageReturn(path: string, text: string): MigrationRefusal | undefined {
+  const at = text.search(/\r(?!\n)/);
+  if (at < 0) return undefined;
+  const line = text.slice(0, at).split("\n").length;
+  return {
+    code: "migration_syntax",
+    message: `${path} has a carriage return without a line feed on line ${line}, which engines read differently; save it with LF or CR LF line ends, and write such a character in a string as an escape`,
+    path,
+    line,
+    rule: "lone-carriage-return",
+  };
 }
 
 function invalid(path: string, line: number, what: string): MigrationRefusal {

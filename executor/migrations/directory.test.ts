@@ -144,6 +144,31 @@ describe("a native directory", () => {
     expect(refusal()).toMatchObject({ code: "migration_path_unsafe", path: "0000000002_b.up.sql" });
   });
 
+  test("a directory in place of a file is refused, so that nothing is left out unseen", () => {
+    pair("0000000001_a");
+    mkdirSync(join(root, "ptah.sum"));
+    expect(refusal()).toMatchObject({ code: "migration_path_unsafe", path: "ptah.sum" });
+    rmSync(join(root, "ptah.sum"), { recursive: true });
+    mkdirSync(join(root, "0000000002_b.up.sql"));
+    expect(refusal()).toMatchObject({ code: "migration_path_unsafe", path: "0000000002_b.up.sql" });
+  });
+
+  test.each(["_.checkpoint", "_a.Checkpoint", "_.CHECKPOINT"])("the misspelt checkpoint %j is refused", (name) => {
+    pair(`0000000002${name}`);
+    expect(refusal().code).toBe("migration_file_unknown");
+  });
+
+  test.each(["SELECT 1;\r\n-- x\rDROP TABLE a;\r\n", "-- +ptah no_transaction\rSELECT 1;\n", "SELECT 1;\r\r\n"])(
+    "%j is read and cannot be run, for its line ends",
+    (text) => {
+      pair("0000000001_a", text);
+      expect(directory().migrations[0]?.refusal).toMatchObject({
+        code: "migration_syntax",
+        rule: "lone-carriage-return",
+      });
+    },
+  );
+
   test("a path that is too deep and a name with control characters are refused without repeating them", () => {
     write(`${"d/".repeat(33)}0000000001_a.up.sql`, "x");
     expect(refusal().code).toBe("migration_path_unsafe");

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe } from "../../sql/migration-names.ts";
 import { MAX_MIGRATION_DIRECTORY_BYTES } from "../limits.ts";
-import { readDirectives } from "./directives.ts";
+import { loneCarriageReturn, readDirectives } from "./directives.ts";
 import type {
   DirectoryResult,
   Migration,
@@ -115,7 +115,10 @@ function migrationOf({ up, down }: Halves): Migration {
   }
   const text = textOf(up);
   const read = text === undefined ? undefined : readDirectives(up.path, text);
-  const refusal = read === undefined ? notText(up.path) : "refusal" in read ? read.refusal : undefined;
+  const refusal =
+    text === undefined || read === undefined
+      ? notText(up.path)
+      : (loneCarriageReturn(up.path, text) ?? ("refusal" in read ? read.refusal : undefined));
   const directives = read !== undefined && "directives" in read ? read.directives : { noTransaction: false };
   return {
     version: up.version,

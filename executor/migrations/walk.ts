@@ -42,7 +42,10 @@ export function findFiles(root: string): Found {
   const files: FoundFile[] = [];
   let hasSum = false;
   for (const { entry, path } of entriesBelow(root)) {
-    if (entry.isDirectory()) continue;
+    if (entry.isDirectory()) {
+      refuseInPlaceOfFile(entry.name, path);
+      continue;
+    }
     if (path === SUM_FILE) hasSum = true;
     else if (path === "atlas.sum") throw foreign(path, "the Atlas format");
     else if (/\.sql$/i.test(entry.name)) files.push(fileOf(entry.name, path));
@@ -87,6 +90,12 @@ function refuseUnsafe(entry: Dirent, path: string): void {
   }
 }
 
+/** A directory where a file was meant would be as good as nothing there. */
+function refuseInPlaceOfFile(name: string, path: string): void {
+  if (path === SUM_FILE || nativeName(name) !== undefined)
+    throw unsafe(path, "is a directory; put the file itself there");
+}
+
 function fileOf(name: string, path: string): FoundFile {
   const parsed = nativeName(name);
   if (parsed !== undefined) {
@@ -101,9 +110,10 @@ function fileOf(name: string, path: string): FoundFile {
   if (kind === "repeatable") throw foreign(path, "repeatable migrations");
   if (kind === "atlas") throw foreign(path, "the Atlas format");
   const shown = printable(path);
+  const checkpoint = /checkpoint/i.test(name) ? " (.checkpoint.up.sql or .checkpoint.down.sql for a checkpoint)" : "";
   throw new DirectoryRefused({
     code: "migration_file_unknown",
-    message: `${shown} is no migration: name it with ten digits, _, a description and .up.sql or .down.sql`,
+    message: `${shown} is no migration: name it with ten digits, _, a description and .up.sql or .down.sql${checkpoint}`,
     path: shown,
   });
 }
