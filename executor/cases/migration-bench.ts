@@ -51,8 +51,8 @@ export async function postgresBench(): Promise<Bench> {
       return server.url(name);
     },
     sql: runSql,
-    // Statements of a file go as text; the rows of the history as bound values, which are logged as `execute`.
-    received: (text) => linesWith(server.statementLog, /LOG: {2}statement: /, text),
+    // The values that the history's rows are written with stand on lines of their own.
+    received: (text) => linesWith(server.statementLog, /LOG: {2}(?:statement|execute [^:]+): /, text),
     crash: server.crash,
     stop: server.stop,
   };
@@ -208,7 +208,7 @@ export function openLine(
     pairs.push([client, upstream]);
     for (const socket of [client, upstream]) socket.on("error", () => undefined);
     client.on("data", (data) => {
-      if (isStatement(data, engine) && data.includes(marker)) swallowing = client;
+      if (statementIn(data, engine)?.includes(marker)) swallowing = client;
       upstream.write(data);
     });
     upstream.on("data", (data) => {
@@ -236,9 +236,14 @@ export function openLine(
   });
 }
 
-/** PostgreSQL's simple query begins with `Q`, MySQL's COM_QUERY is command 3 behind a four-byte header. */
-const isStatement = (data: Buffer, engine: Bench["engine"]): boolean =>
-  engine === "postgresql" ? data[0] === 0x51 : data[4] === 3;
+/**
+ * The statement's text, without the values that are bound to it. PostgreSQL: a simple query (`Q`) or a statement to parse (`P`), each
+ * with its length behind it; MySQL: COM_QUERY, command 3 behind a four-byte header.
+ */
+function statementIn(data: Buffer, engine: Bench["engine"]): Buffer | undefined {
+  if (engine === "mysql") return data[4] === 3 ? data : undefined;
+  return data[0] === 0x51 || data[0] === 0x50 ? data.subarray(0, 1 + data.readUInt32BE(1)) : undefined;
+}
 
 /** The same URL through the line. */
 export const through = (url: string, from: number, to: number): string => url.replace(`:${from}/`, `:${to}/`);

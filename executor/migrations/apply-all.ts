@@ -20,10 +20,13 @@ export async function applyAll(
     error: `${error}; nothing is kept`,
     ...(failure === undefined ? {} : { failure }),
   });
+  const open = "what is kept is not known; look at the database before anything else";
+  let begun = false;
   let at: { readonly version: number; readonly statement: Statement } | undefined;
   try {
     await database.reset();
     await database.begin();
+    begun = true;
     for (const one of prepared) {
       await database.setTimeouts(one.migration.directives);
       const startedMs = performance.now();
@@ -40,13 +43,18 @@ export async function applyAll(
       await insertRow(database, appliedEntry(one, performance.now() - startedMs));
     }
   } catch (error) {
-    await database.rollback().catch(() => undefined);
+    // Where the session is gone, the server rolls back what was open.
+    const undone = (await database.rollback().catch(() => true)) || !begun;
     const answer = database.answerOf(error);
     if (at === undefined) return failed("a row of the revision table could not be written");
     const { version, statement } = at;
-    const sentence = `version ${version}: statement ${statement.number} ${answer === undefined ? "was not answered" : `failed (SQLSTATE ${answer.sqlState ?? "unknown"})`}`;
+    const how = answer?.forbidden ?? `failed (SQLSTATE ${answer?.sqlState ?? "unknown"})`;
+    const sentence = `version ${version}: statement ${statement.number} ${answer === undefined ? "was not answered" : how}`;
     const state = answer?.sqlState === undefined ? {} : { sqlState: answer.sqlState };
-    return failed(sentence, { version, statement: statement.number, ...state });
+    const failure = { version, statement: statement.number, ...state };
+    return undone
+      ? failed(sentence, failure)
+      : { outcome: "unknown", planned, applied: [], error: `${sentence}; ${open}`, failure };
   }
   return commit(database, planned, failed);
 }

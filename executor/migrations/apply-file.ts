@@ -115,9 +115,9 @@ async function sendAll(progress: Progress): Promise<Trouble | undefined> {
       // Written into the open transaction: a statement that commits by itself keeps it, a rollback takes it back.
       if (database.implicitCommits) await updateRow(database, dirtyEntry(progress, "pending", at, OUTCOME_UNKNOWN));
       sent = statement;
-      await database.execute(statement.text);
+      const done = await database.execute(statement.text);
       sent = undefined;
-      if (database.commitsImplicitly(statement.text)) committed = at + 1;
+      if (done.committed) committed = at + 1;
     }
     await database.regainUser();
     await updateRow(database, appliedEntry(progress));
@@ -143,6 +143,9 @@ async function rollBack(progress: Progress, trouble: Trouble): Promise<FileEnd> 
       // A statement that commits by itself may do so before it is refused; any other commit nobody here foresaw.
       if (implicit && row.applied === statement.number - 1) settled = { ...trouble, committed: row.applied };
       else unknown = true;
+    } else if (row.applied < trouble.committed - 1) {
+      // A transaction that ended without carrying the row was rolled back, whatever it looked like.
+      settled = { ...trouble, committed: row.applied };
     }
     await recordFailure(progress, settled, unknown);
   } catch {

@@ -10,6 +10,14 @@ export interface ServerAnswer {
   readonly mysqlErrno: number | undefined;
   /** False where the session ended with the answer: what became of the statement is then not said by it. */
   readonly definite: boolean;
+  /** What the statement did to the session that none may do, where the server took it: how a sentence about it goes on. */
+  readonly forbidden?: string;
+}
+
+/** What a statement did to the transaction that was open when it was sent. */
+export interface Executed {
+  /** Whether that transaction is over: what was in it, the statement included, is committed. */
+  readonly committed: boolean;
 }
 
 /** The names in this engine's spelling. */
@@ -41,8 +49,11 @@ export interface MigrationDatabase {
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Writes into the revision table. @returns how many rows of the permanent table the server says it wrote */
   write(sql: string, values: readonly unknown[]): Promise<number>;
-  /** One statement of a file, as it stands there. */
-  execute(sql: string): Promise<void>;
+  /**
+   * One statement of a file, as it stands there; its rows are let go as they arrive. Outside a transaction nothing of it stays open.
+   * @throws ForbiddenEffect where the server took it and it changed the transaction or how text is read
+   */
+  execute(sql: string): Promise<Executed>;
   /** Set once the connection ended. */
   lost(): boolean;
   /** The server's answer, undefined for an error that is none (network, driver). */
@@ -65,7 +76,7 @@ export interface MigrationDatabase {
   readonly implicitCommits: boolean;
   /** Whether this statement ends the open transaction and commits what came before it and itself. */
   commitsImplicitly(sql: string): boolean;
-  /** Whether every table can undo what a transaction did to it; told once the lock is taken. */
+  /** Whether every table can undo what a transaction did to it; told once a transaction is begun. */
   rollsBackAll(): boolean;
   /** Whether a statement that the server refused may have left something, where no rollback took it back. */
   mayBeKept(sql: string, answer: ServerAnswer): Promise<boolean>;

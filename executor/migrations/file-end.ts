@@ -45,6 +45,7 @@ interface EndedRun {
 export function errorText(trouble: Trouble, unknown: boolean): string {
   if (trouble.stopped) return "the migration was asked to stop";
   const head = unknown ? OUTCOME_UNKNOWN : "failed to execute migration SQL";
+  if (trouble.answer?.forbidden !== undefined) return `${head}: it ${trouble.answer.forbidden}`;
   return `${head}:${codes(trouble.answer) || " no answer"}`;
 }
 
@@ -82,7 +83,7 @@ export function endOf(run: EndedRun, trouble: Trouble, unknown: boolean): FileEn
     const why = trouble.stopped ? "was asked to stop" : `could not be recorded${codes(answer)}`;
     return { kind, sentence: `version ${version} ${why} between two statements; ${kept}` };
   }
-  const how = answer === undefined ? "was not answered" : `failed${codes(answer)}`;
+  const how = answer === undefined ? "was not answered" : (answer.forbidden ?? `failed${codes(answer)}`);
   return {
     kind,
     failure: {

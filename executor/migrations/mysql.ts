@@ -1,12 +1,14 @@
 /** A MySQL or MariaDB session for migrations. */
-import { commitOf, type MysqlReading, readingOf, wordsOf } from "../../sql/mysql/index.ts";
+import { commitOf, type MysqlReading, readingOf, ruleAgainst, wordsOf } from "../../sql/mysql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { holdsMysqlLock, releaseMysqlLock, takeMysqlLock } from "../mysql/lock.ts";
 import { connectMysql, type MysqlSession, mysqlAnswer } from "../mysql/session.ts";
 import type { MysqlTarget } from "../mysql/url.ts";
 import type { Dialect, MigrationDatabase, OpenOptions, Row, ServerAnswer } from "./database.ts";
+import { forbiddenAnswer } from "./forbidden.ts";
 import type { Directives } from "./migration.ts";
+import { executeMysql } from "./mysql-statement.ts";
 import { COLUMNS } from "./revisions.ts";
 import { columnNames } from "./store.ts";
 
@@ -39,8 +41,8 @@ const NOT_ROLLED_BACK = 1196;
 
 const FACTS = `SELECT VERSION() AS version, @@sql_mode AS sql_mode, @@read_only AS read_only, DATABASE() AS db`;
 
-const OTHER_ENGINES = `SELECT 1 FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
-  AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')`;
+/** Whatever the server calls them (system-versioned ones are no BASE TABLE), wherever they are: a file may name any of them. */
+const OTHER_ENGINES = `SELECT 1 FROM information_schema.TABLES WHERE ENGINE <> 'InnoDB' AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')`;
 
 /** Opens the session. @throws Refused, Failure, Canceled */
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<MigrationDatabase> {
@@ -115,7 +117,10 @@ function databaseOf(
   stop: Stop,
   facts: Facts,
 ): MigrationDatabase {
+  let inTransaction = false;
   let rollsBackAll = false;
+  /** Whether `rollsBackAll` still holds: outside a transaction a file may make tables of any engine. */
+  let enginesKnown = false;
   const ours = async <T>(send: () => Promise<T>): Promise<T> => {
     try {
       return await send();
@@ -140,27 +145,33 @@ function databaseOf(
     sqlMode: facts.sqlMode,
     query,
     write: async (sql, values) => ((await shadowed()) ? 0 : ours(() => session.write(sql, values))),
-    execute: async (sql) => {
-      await session.send(sql);
+    execute: (sql) => {
+      enginesKnown &&= inTransaction || ruleAgainst(wordsOf(sql, facts.reading), true) === undefined;
+      return executeMysql(session, sql, inTransaction, ours);
     },
     lost: session.lost,
-    answerOf: (error) => answerOf(error, session.lost()),
+    answerOf: (error) => forbiddenAnswer(error) ?? answerOf(error, session.lost()),
     columns: () => readColumns(session, facts),
     checkTable: () => checkTable(session, facts),
     lock: async (timeoutMs) => {
       await takeMysqlLock(session, openSecond, timeoutMs, stop.check);
-      rollsBackAll = (await session.query(`${OTHER_ENGINES} AND TABLE_SCHEMA = DATABASE() LIMIT 1`)).length === 0;
     },
     rollsBackAll: () => rollsBackAll,
     holdsLock: () => holdsMysqlLock(session),
     unlock: () => releaseMysqlLock(session),
     begin: async () => {
+      if (!enginesKnown) {
+        rollsBackAll = await onlyInnodb(session);
+        enginesKnown = true;
+      }
       // Without autocommit a statement that commits by itself is followed by a new transaction.
       await session.send("SET autocommit = 0");
       await session.send("START TRANSACTION");
+      inTransaction = true;
     },
     commit: async () => {
       await session.send("COMMIT");
+      inTransaction = false;
       await session.send("SET autocommit = 1").catch(() => undefined);
       return true;
     },
@@ -168,6 +179,7 @@ function databaseOf(
       await query("ROLLBACK");
       const warnings = await query("SHOW WARNINGS");
       await session.send("SET autocommit = 1");
+      inTransaction = false;
       if (await shadowed()) await query(`DROP TEMPORARY TABLE ${dialect.table}`);
       return !warnings.some((row) => Number(row["Code"]) === NOT_ROLLED_BACK);
     },
@@ -208,7 +220,14 @@ async function mayBeKept(
     if (kind === "implicit" && /^(create|alter)\b/i.test(sql) && NOT_BEGUN_OBJECT.includes(mysqlErrno)) return false;
   }
   if (kind !== "none") return true;
-  return (await session.query(`${OTHER_ENGINES} LIMIT 1`)).length > 0;
+  return !(await onlyInnodb(session));
+}
+
+/** Neither a table of another engine that the user may see, nor a session that makes one where a file names none. */
+async function onlyInnodb(session: MysqlSession): Promise<boolean> {
+  const [own] = await session.query("SELECT @@default_storage_engine AS engine");
+  if (String(own?.["engine"]).toLowerCase() !== "innodb") return false;
+  return (await session.query(`${OTHER_ENGINES} LIMIT 1`)).length === 0;
 }
 
 async function readColumns(session: MysqlSession, facts: Facts): Promise<ReadonlySet<string> | undefined> {

@@ -6,6 +6,7 @@ import { type HeldLock, takeLock } from "../postgres/lock.ts";
 import { connect, type Session, sqlstateOf } from "../postgres/session.ts";
 import type { Target } from "../postgres/url.ts";
 import type { Dialect, MigrationDatabase, OpenOptions, ServerAnswer, TableName } from "./database.ts";
+import { ForbiddenEffect, forbiddenAnswer } from "./forbidden.ts";
 import type { Directives } from "./migration.ts";
 import { COLUMNS } from "./revisions.ts";
 import { columnNames } from "./store.ts";
@@ -35,6 +36,29 @@ const COLUMN_LIST = `SELECT a.attname AS name, pg_catalog.format_type(a.atttypid
 const HOLDS_LOCK = `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted
   AND pid = pg_catalog.pg_backend_pid() AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = ${MIGRATE_LOCK}) AS held`;
 
+/** Files are split as the standard reads a backslash; a role's or a database's own setting may say otherwise. */
+const STRINGS_AS_READ = "SET standard_conforming_strings = on";
+
+/**
+ * All that a file may leave in its session, so that the next one finds what a session of its own would: never what gives up the
+ * session's advisory locks (DISCARD ALL does).
+ */
+const RESET = [
+  "RESET SESSION AUTHORIZATION",
+  "RESET ROLE",
+  "RESET ALL",
+  STRINGS_AS_READ,
+  "CLOSE ALL",
+  "DEALLOCATE ALL",
+  "UNLISTEN *",
+  "DISCARD TEMP",
+  "DISCARD SEQUENCES",
+].join("; ");
+
+const TRANSACTION_CHANGED = "began or ended a transaction, which is the run's to do; take that out of it";
+const TEXT_READ_OTHERWISE =
+  "turned standard_conforming_strings off, which changes what the text after it means; take that out and write such strings as E'…'";
+
 /** Opens the session. @throws Refused, Failure, Canceled */
 export async function openPostgres(target: Target, options: OpenOptions): Promise<MigrationDatabase> {
   const open = (): Promise<Session> =>
@@ -45,6 +69,7 @@ export async function openPostgres(target: Target, options: OpenOptions): Promis
     });
   const session = await open();
   try {
+    await session.query(STRINGS_AS_READ);
     const [facts = {}] = await session.query(FACTS);
     refuseServer(Number(facts["version_num"]), String(facts["version"]), facts["standby"] === true);
     const schema = await locate(session, options.name, facts["schema"]);
@@ -106,6 +131,7 @@ function databaseOf(
   facts: { readonly version: string; readonly table: string },
 ): MigrationDatabase {
   let held: HeldLock | undefined;
+  const inTransaction = (): boolean => session.client.getTransactionStatus() !== "I";
   const query: MigrationDatabase["query"] = async (sql, values) => {
     try {
       return await session.query(sql, values);
@@ -126,10 +152,14 @@ function databaseOf(
     // The rows and not their count: a rule or a trigger that swallows the write returns none.
     write: async (sql, values) => (await query(`${sql} RETURNING 1`, values)).length,
     execute: async (sql) => {
-      await session.query(sql);
+      const before = inTransaction();
+      await session.runOne(sql);
+      if (inTransaction() !== before) throw new ForbiddenEffect(TRANSACTION_CHANGED);
+      if (session.reported("standard_conforming_strings") === "off") throw new ForbiddenEffect(TEXT_READ_OTHERWISE);
+      return { committed: false };
     },
     lost: session.lost,
-    answerOf: (error) => answerOf(error, session.lost()),
+    answerOf: (error) => forbiddenAnswer(error) ?? answerOf(error, session.lost()),
     columns: () => readColumns(session, facts.table),
     lock: async (timeoutMs) => {
       held = await takeLock(session, openSecond, timeoutMs, stop.check, MIGRATE_LOCK);
@@ -143,21 +173,21 @@ function databaseOf(
     },
     commit: async () => (await session.client.query("COMMIT")).command === "COMMIT",
     rollback: async () => {
+      // What no transaction holds any more, nothing takes back.
+      const open = inTransaction();
       await query("ROLLBACK");
-      return true;
+      return open;
     },
     commitsImplicitly: () => false,
     rollsBackAll: () => true,
-    mayBeKept: async (sql) => IN_STEPS.test(sql),
+    mayBeKept: async (sql, { forbidden }) => forbidden !== undefined || IN_STEPS.test(sql),
     setTimeouts: (directives) => setTimeouts(session, directives),
     regainUser: async () => {
       await query("RESET SESSION AUTHORIZATION");
       await query("RESET ROLE");
     },
     reset: async () => {
-      await query("RESET SESSION AUTHORIZATION");
-      await query("RESET ROLE");
-      await query("RESET ALL");
+      await query(RESET);
     },
     end: session.end,
   };

@@ -23,6 +23,8 @@ export interface MysqlSession {
   lost(): boolean;
   /** One statement as text, without values. */
   send(sql: string): Promise<Done>;
+  /** The same where its rows are not wanted: they are let go as they arrive. @returns the server's status flags, undefined behind rows */
+  run(sql: string): Promise<number | undefined>;
   /** One statement of our own; values are bound by the server, whatever sql_mode a file has set. */
   query(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** The same for a statement that writes. @returns the rows it found */
@@ -112,6 +114,7 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
     id: threadId,
     lost: () => lost,
     send: (sql) => sent(() => send(connection, sql, noted)),
+    run: (sql) => sent(() => run(connection, sql, noted)),
     query: async (sql, values) => {
       if (values === undefined) return (await sent(() => send(connection, sql, noted))).rows;
       return (await sent(() => bound(connection, sql, values, noted))).rows;
@@ -130,6 +133,34 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
 function send(connection: Connection, sql: string, noted: (error: unknown) => unknown): Promise<Done> {
   return new Promise((resolve, reject) => {
     connection.query(sql, (error, result) => (error ? reject(noted(error)) : resolve(doneOf(result))));
+  });
+}
+
+/** Without a callback the driver keeps no rows; it then tells of a lost connection on the connection alone. */
+function run(connection: Connection, sql: string, noted: (error: unknown) => unknown): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    let status: number | undefined;
+    const query = connection.query(sql);
+    const settled = (): void => {
+      connection.removeListener("error", failed);
+    };
+    const failed = (error: unknown): void => {
+      settled();
+      reject(noted(error));
+    };
+    connection.on("error", failed);
+    query.on("error", failed);
+    query.on("result", (result, index?: number) => {
+      // Rows come with the number of their result; what has none is an answer without rows, and the last one counts.
+      status = index === undefined ? (result as { readonly serverStatus?: number } | null)?.serverStatus : undefined;
+    });
+    query.on("fields", (fields: unknown) => {
+      if (fields !== undefined) status = undefined;
+    });
+    query.on("end", () => {
+      settled();
+      resolve(status);
+    });
   });
 }
 

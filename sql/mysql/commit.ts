@@ -33,8 +33,9 @@ export function commitOf(words: readonly MysqlWord[]): MysqlCommit {
   const [first, second] = words;
   if (first?.kind !== "word") return "none";
   if (UNKNOWN.has(first.value) || second?.value === ":") return "unknown";
+  if (isKeyword(first, "DROP") && isKeyword(second, "PREPARE")) return "none";
   if (ALWAYS.has(first.value)) return "implicit";
-  if (isKeyword(first, "CREATE", "ALTER", "DROP")) return isTemporary(words) ? "none" : "implicit";
+  if (isKeyword(first, "CREATE", "ALTER", "DROP")) return ofDefinition(words);
   // MariaDB's ANALYZE also runs a statement to time it.
   if (isKeyword(first, "ANALYZE"))
     return words.some((word) => isKeyword(word, "TABLE", "TABLES")) ? "implicit" : "unknown";
@@ -50,10 +51,14 @@ export function carriedBy(words: readonly MysqlWord[]): readonly MysqlWord[] | u
   return at < 0 ? undefined : words.slice(at + 1);
 }
 
-/** `CREATE` and `DROP TEMPORARY TABLE` do not commit; `ALTER TABLE` of a temporary table cannot be told and counts as a commit. */
-function isTemporary(words: readonly MysqlWord[]): boolean {
+/**
+ * `CREATE` and `DROP TEMPORARY TABLE` do not commit, and what MariaDB does for a temporary sequence differs; `ALTER TABLE` of a
+ * temporary table cannot be told and counts as a commit.
+ */
+function ofDefinition(words: readonly MysqlWord[]): MysqlCommit {
   const at = words.findIndex((word) => isKeyword(word, "TEMPORARY", "TABLE"));
-  return at > 0 && at <= 3 && isKeyword(words[at], "TEMPORARY") && isKeyword(words[at + 1], "TABLE");
+  if (at <= 0 || at > 3 || !isKeyword(words[at], "TEMPORARY")) return "implicit";
+  return isKeyword(words[at + 1], "TABLE") ? "none" : "unknown";
 }
 
 /**

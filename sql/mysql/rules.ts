@@ -85,6 +85,7 @@ function assigns(words: readonly MysqlWord[], name: RegExp): boolean {
 function runsOtherSql(words: readonly MysqlWord[]): boolean {
   const [first, second] = words;
   if (isKeyword(first, "CALL", "PREPARE", "EXECUTE", "DEALLOCATE")) return true;
+  if (isKeyword(first, "DROP") && isKeyword(second, "PREPARE")) return true;
   if (isKeyword(first, "IF", "CASE", "LOOP", "REPEAT", "WHILE", "FOR")) return true;
   return isKeyword(first, "BEGIN") || second?.value === ":";
 }
