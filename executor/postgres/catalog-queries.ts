@@ -72,8 +72,14 @@ const CONSTRAINTS = `SELECT 'constraint', n.nspname, coalesce(c.relname, t.typna
     AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.deptype = 'e' AND (e.classid, e.objid) IN
       (('pg_class'::regclass, k.conrelid), ('pg_type'::regclass, k.contypid), ('pg_constraint'::regclass, k.oid)))`;
 
+/** The options of an index as its printed definition holds them. */
+const INDEX_OPTIONS = `(SELECT ' WITH (' || string_agg(quote_ident(split_part(o, '=', 1)) || '=' ||
+      CASE WHEN quote_ident(v) = v THEN v ELSE quote_literal(v) END, ', ' ORDER BY at) || ')'
+    FROM unnest(i.reloptions) WITH ORDINALITY r(o, at), LATERAL substr(o, strpos(o, '=') + 1) v)`;
+
 const INDEXES = `SELECT 'index', n.nspname, c.relname, i.relname, jsonb_strip_nulls(jsonb_build_object(
-    'definition', pg_get_indexdef(x.indexrelid), 'valid', x.indisvalid AND x.indisready, 'clustered', nullif(x.indisclustered, false),
+    'definition', replace(pg_get_indexdef(x.indexrelid), coalesce(${INDEX_OPTIONS}, ''), ''), 'options', ${sorted("i.reloptions")},
+    'valid', x.indisvalid AND x.indisready, 'clustered', nullif(x.indisclustered, false),
     'replica identity', nullif(x.indisreplident, false),
     'tablespace', (SELECT spcname FROM pg_tablespace WHERE oid = i.reltablespace),
     'statistics', (SELECT jsonb_object_agg(a.attnum, a.attstattarget) FROM pg_attribute a

@@ -146,7 +146,7 @@ export function compareCatalogs(before: Catalog, after: Catalog): readonly Diffe
 }
 
 /** Properties that hold SQL text printed by the server. */
-export const PRINTED: ReadonlySet<string> = new Set([
+const PRINTED: ReadonlySet<string> = new Set([
   "definition",
   "query",
   "default",
@@ -157,10 +157,16 @@ export const PRINTED: ReadonlySet<string> = new Set([
   "tables",
 ]);
 
-/** Both sides have it and only its printed text differs: it may be the same thing in another spelling. */
-export function mayBeRespelled({ before, after, properties }: Difference): boolean {
-  return before !== undefined && after !== undefined && properties.every((p) => PRINTED.has(p));
+/**
+ * Both sides have it and only its printed text differs: it may be the same thing in another spelling. A text that one side does
+ * not have at all is no spelling of the other's.
+ */
+export function mayBeRespelled({ before, after, properties }: Omit<Difference, "key" | "address">): boolean {
+  if (before === undefined || after === undefined) return false;
+  return properties.every((p) => PRINTED.has(p) && has(before, p) && has(after, p));
 }
+
+const has = ({ props }: Entry, property: string): boolean => (props[property] ?? null) !== null;
 
 /** A difference as a person reads it: `column public.t.a (storage)`. */
 export function describeDifference({ address, before, after, properties }: Difference): string {

@@ -1,6 +1,6 @@
 import { buildFactBase, type Fact, type StableId } from "@supabase/pg-delta";
 import { Refused } from "../contract.ts";
-import { compareCatalogs, type Entry, mayBeRespelled, PRINTED, propertiesThatDiffer } from "./catalog.ts";
+import { compareCatalogs, type Entry, mayBeRespelled, propertiesThatDiffer } from "./catalog.ts";
 import { type Base, buildStructure } from "./clone.ts";
 import type { Exclusion } from "./exclude.ts";
 import type { Scratch } from "./scratch.ts";
@@ -61,6 +61,15 @@ async function rebuild(view: View, { scratch, base, exclusion }: SpellingInput):
   }
 }
 
+/**
+ * Whether two entries differ in nothing but printed text that both have. A rebuild that loses something on both sides makes them
+ * look alike, so each has to be this to its own rebuild too.
+ */
+function respelled(before: Entry | undefined, after: Entry | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  return mayBeRespelled({ before, after, properties: propertiesThatDiffer(before, after) });
+}
+
 /** `wanted`, with what `present` has instead wherever both are the same once settled. */
 function inSpellingOf(present: View, wanted: View, presentSettled: View, wantedSettled: View): View {
   const sameFact = (id: StableId): boolean =>
@@ -76,10 +85,14 @@ function inSpellingOf(present: View, wanted: View, presentSettled: View, wantedS
     const now = present.catalog.entries.get(key);
     const a = presentSettled.catalog.entries.get(key);
     const b = wantedSettled.catalog.entries.get(key);
-    // What a rebuild loses on both sides must not look like the same: only printed text may differ to begin with.
-    const printed = now !== undefined && propertiesThatDiffer(now, entry).every((p) => PRINTED.has(p));
-    const same = printed && a !== undefined && b !== undefined && propertiesThatDiffer(a, b).length === 0;
-    return [key, same ? now : entry];
+    const same =
+      respelled(now, entry) &&
+      respelled(now, a) &&
+      respelled(entry, b) &&
+      a !== undefined &&
+      b !== undefined &&
+      propertiesThatDiffer(a, b).length === 0;
+    return [key, same && now !== undefined ? now : entry];
   });
   return {
     ...wanted,

@@ -5,8 +5,8 @@ import { displayName, quoteIdent, quoteLiteral } from "./quote.ts";
 type Props = Readonly<Record<string, unknown>>;
 
 /**
- * Statements for what the differ does not model and one ALTER can set: storage, compression and statistics of columns, TOAST
- * options, clustering, and extended statistics objects.
+ * Statements for what the differ does not model and one ALTER can set: storage, compression and statistics of columns, defaults of
+ * the columns of partitions, inheriting tables and views, TOAST options, options and clustering of indexes, and extended statistics.
  * @returns the steps, and the differences that none of them covers
  */
 export function supplement(differences: readonly Difference[]): {
@@ -88,6 +88,11 @@ const COLUMN_SETTINGS: Readonly<Record<string, (wanted: Props) => string | undef
   },
   compression: (wanted) => `SET COMPRESSION ${COMPRESSION[String(wanted["compression"])] ?? "DEFAULT"}`,
   statistics: (wanted) => `SET STATISTICS ${Number(wanted["statistics"] ?? -1)}`,
+  // What a generated column is computed from is printed as its default and cannot be set.
+  default: (wanted) => {
+    if (wanted["generated"] !== undefined) return undefined;
+    return wanted["default"] === undefined ? "DROP DEFAULT" : `SET DEFAULT ${String(wanted["default"])}`;
+  },
 };
 
 function column({ address, before, properties }: Difference, wanted: Props): readonly string[] | undefined {
@@ -129,12 +134,16 @@ function optionChanges(target: string, prefix: string, present: unknown, wanted:
   ];
 }
 
-function index({ address, properties }: Difference, wanted: Props): readonly string[] | undefined {
-  if (properties.length !== 1 || properties[0] !== "clustered") return undefined;
+function index({ address, before, properties }: Difference, wanted: Props): readonly string[] | undefined {
+  if (!properties.every((p) => p === "clustered" || p === "options")) return undefined;
   const table = `ALTER TABLE ${qualified(address.schema, address.object)}`;
-  return [
-    wanted["clustered"] === true
-      ? `${table} CLUSTER ON ${quoteIdent(address.child ?? "")}`
-      : `${table} SET WITHOUT CLUSTER`,
-  ];
+  const name = quoteIdent(address.child ?? "");
+  const options = optionChanges(
+    `ALTER INDEX ${qualified(address.schema, address.child)}`,
+    "",
+    before?.props["options"],
+    wanted["options"],
+  );
+  if (!properties.includes("clustered")) return options;
+  return [...options, wanted["clustered"] === true ? `${table} CLUSTER ON ${name}` : `${table} SET WITHOUT CLUSTER`];
 }
