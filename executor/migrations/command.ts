@@ -1,7 +1,7 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
 import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "../contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags } from "../flags.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, parseDurationMs, readFlags } from "../flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
 import type { MigrationDatabase, OpenOptions, TableName } from "./database.ts";
@@ -278,7 +278,7 @@ async function withDatabase(
   if (url === undefined) throw new Refused("missing_target", "no database URL is given (PTAH_DB_URL)");
   const timeout = flags.text("connect-timeout");
   const options = {
-    connectTimeoutMs: timeout === undefined ? DEFAULT_CONNECT_TIMEOUT_MS : parseDurationMs(timeout, "connect-timeout"),
+    connectTimeoutMs: timeout === undefined ? DEFAULT_CONNECT_TIMEOUT_MS : parseBoundMs(timeout, "connect-timeout"),
     name: tableName(flags),
     stop,
   };
