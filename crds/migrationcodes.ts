@@ -99,6 +99,10 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ["resume_out_of_range", "ptah migrations repair: the file has no such statement."],
     ["resume_mismatch", "ptah migrations repair: another statement follows the recorded ones."],
     ["resume_unknown", "ptah migrations repair: whether that statement took effect is not recorded."],
+    [
+      "resume_session_lost",
+      "ptah migrations repair: statements that are kept made a setting, a variable, a temporary table or a lock that ended with their session.",
+    ],
     ["resume_file_changed", "ptah migrations repair: the committed statements are not the file's beginning any more."],
     ["version_unknown", "The directory has no such version."],
     [

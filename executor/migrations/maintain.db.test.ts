@@ -88,6 +88,31 @@ for (const engine of ENGINES) {
     });
   });
 
+  describe(`the rest of a version on ${engine} whose kept statements made something of their session`, () => {
+    const made = engine === "PostgreSQL" ? "CREATE TEMP TABLE x AS SELECT 7 AS id" : "SET @id = 7";
+    const used = engine === "PostgreSQL" ? "INSERT INTO a SELECT id FROM x" : "INSERT INTO a VALUES (@id)";
+    const file = { 1: `-- +ptah no_transaction\n${ONE}${made};\n${BROKEN}${used};\n` };
+
+    test("is refused by their numbers, and run where a person says that it needs none of it", async () => {
+      const url = await fresh(engine);
+      const files = directory(file);
+      expect((await ptah(url, files, ["up"])).report).toMatchObject({ outcome: "partial", failure: { statement: 3 } });
+      const resume = ["repair", "--version", "1", "--resume-from", "3"];
+      for (const dry of [[], ["--dry-run"]]) {
+        const { status, report } = await ptah(url, files, [...resume, ...dry]);
+        expect(status).toBe(2);
+        expect(report).toMatchObject({ outcome: "refused", refusal: { code: "resume_session_lost", statement: 2 } });
+        expect(report["error"]).toContain("statement 2 of version 1 ");
+      }
+      const { report } = await ptah(url, files, [...resume, "--force", "--dry-run"]);
+      expect(report["would"]).toContain("statement 2 made or read something that ended with its session");
+      await benches[engine].sql(url, "CREATE TABLE missing (id int)");
+      expect((await ptah(url, files, [...resume, "--force"])).report).toMatchObject({
+        outcome: engine === "PostgreSQL" ? "partial" : "changed",
+      });
+    });
+  });
+
   describe(`a database on ${engine} begun at a checkpoint that failed`, () => {
     test("is not set to a version below it, because nothing of those was run", async () => {
       const files = directory({ 1: ONE, 2: TWO }, { 3: BROKEN });

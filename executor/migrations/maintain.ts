@@ -2,13 +2,13 @@
 import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
-import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
 import { codes, type StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
 import { explained } from "./own-statements.ts";
-import { appliedEntry, isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
-import { guarded, type Prepared, prepare } from "./run.ts";
+import { refuseRollback, requireVersion, resume } from "./resume.ts";
+import { appliedEntry, isDirty, type RevisionTable } from "./revisions.ts";
+import { type Prepared, prepare } from "./run.ts";
 import { deleteRow, ensureTable, insertRow, readTable, updateRow } from "./store.ts";
 
 export interface ChangeInput {
@@ -203,87 +203,6 @@ function wouldRecord({ record, remove }: Change, table: RevisionTable): string {
   const shown = rest.slice(0, MAX_NAMES_IN_REPORT - 1);
   const more = rest.length > shown.length ? [`do the like for ${rest.length - shown.length} more`] : [];
   return `would ${[first, ...shown, ...more].join("; ")}`;
-}
-
-function wouldRun({ version, from_statement, statements }: Rerun, mode: Prepared["mode"]): string {
-  const how = mode === "file" ? "in one transaction" : "one by one, outside a transaction";
-  return `would run version ${version} from statement ${from_statement} of ${statements} on, on this database, ${how}, and record it as applied`;
-}
-
-/** Runs a dirty version's statements from the `from`th on, in its own mode. */
-async function resume(input: ChangeInput, table: RevisionTable, from: number): Promise<ChangeResult> {
-  const { database, version, stop } = input;
-  const migration = requireVersion(input.directory, version);
-  const row = table.rows.find((r) => r.version === version);
-  if (row === undefined || !isDirty(row)) {
-    throw new Refused("revision_not_dirty", `version ${version} is not dirty; nothing is to resume`);
-  }
-  refuseRollback(row);
-  const prepared = await prepare(migration, { database, mode: from === 1 ? "file" : "none" });
-  refuseOffset(input, row, prepared, from);
-  const again: Rerun = { version, from_statement: from, statements: prepared.statements.length };
-  const told = { removed: [], run: [again], recorded_only: [] };
-  if (input.dryRun) return { outcome: "dry-run", recorded: [version], ...told, would: wouldRun(again, prepared.mode) };
-  await ensureTable(database, table);
-  stop.check();
-  const end = await guarded(migration, () =>
-    applyFile(
-      {
-        database,
-        migration,
-        statements: prepared.statements,
-        stopped: () => stop.signal.aborted,
-        committed: from - 1,
-      },
-      prepared.mode,
-    ),
-  );
-  if (end.kind === "applied") return { outcome: "changed", recorded: [version], ...told };
-  const failure = end.failure === undefined ? {} : { failure: end.failure };
-  return { outcome: end.kind, recorded: [], ...told, error: end.sentence, ...failure };
-}
-
-/** What was committed must be the beginning of the file as it is now, unless a person vouches for it. */
-function refuseOffset(input: ChangeInput, row: Revision, { statements }: Prepared, from: number): void {
-  if (from > statements.length) {
-    throw new Refused(
-      "resume_out_of_range",
-      `the file has ${statements.length} statements, so it cannot be resumed from ${from}`,
-    );
-  }
-  if (input.force) return;
-  if (from !== row.applied + 1) {
-    throw new Refused(
-      "resume_mismatch",
-      `${row.applied} statements are recorded as committed, so the next is ${row.applied + 1}; say --force to begin at ${from}`,
-    );
-  }
-  if (row.state !== "failed") {
-    throw new Refused(
-      "resume_unknown",
-      `whether statement ${from} took effect is not recorded; look at the database, then say --force with the statement to begin at`,
-    );
-  }
-  if (row.applied > 0 && row.checksum !== partialChecksum(statements, row.applied)) {
-    throw new Refused(
-      "resume_file_changed",
-      "the statements that were committed are not the beginning of the file any more; put them back, or say --force",
-    );
-  }
-}
-
-function refuseRollback(row: Revision): void {
-  if (!row.state.endsWith(":down")) return;
-  throw new Refused(
-    "rollback_interrupted",
-    `the row of version ${row.version} is of a rollback that stopped; rollbacks are not run here, use Ptah's own command line`,
-  );
-}
-
-function requireVersion({ migrations }: MigrationDirectory, version: number): Migration {
-  const migration = migrations.find((m) => m.version === version);
-  if (migration === undefined) throw new Refused("version_unknown", `the directory has no version ${version}`);
-  return migration;
 }
 
 /** Statement counts of the rows come from the files; a file that cannot be run here can still be recorded as one statement. */
