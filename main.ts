@@ -55,7 +55,9 @@ async function run(argv0: string, argv: readonly string[]): Promise<number> {
   }
   const part = Object.hasOwn(PARTS, name) ? PARTS[name] : undefined;
   if (part === undefined) {
-    process.stderr.write(`error: ptah has no part named "${name}"; it has: ${Object.keys(PARTS).join(", ")}\n`);
+    // What is no plain word may be a URL with a password.
+    const named = /^[\w.-]{0,40}$/.test(name) ? `part named "${name}"` : "such part";
+    process.stderr.write(`error: ptah has no ${named}; it has: ${Object.keys(PARTS).join(", ")}\n`);
     return USAGE_ERROR;
   }
   return (await part()).main(OWN_VERB.has(name) ? argv : rest);

@@ -61,6 +61,17 @@ describe("flags", () => {
     expect(parseBoundMs("1s", "lock-timeout")).toBe(1_000);
   });
 
+  test("an argument that may be a URL with a password is not repeated", () => {
+    for (const argv of [["postgres://u:hunter2@h/d"], ["--db-urlpostgres://u:hunter2@h/d"], ["--hunter2@h", "x"]]) {
+      try {
+        readFlags(argv, {}, SPECS);
+        throw new Error("nothing was refused");
+      } catch (error) {
+        expect((error as Error).message).toMatch(/^(?:unexpected argument|unknown flag) \(not repeated/);
+      }
+    }
+  });
+
   test("a malformed CSV record is an error", () => {
     expect(() => parseCsvRecord('"a', "X")).toThrow(UsageError);
     expect(parseCsvRecord('a,"say ""hi""",', "X")).toEqual(["a", 'say "hi"', ""]);

@@ -44,6 +44,10 @@ export function readFlags(
 /** Whether the argument asks for help, where a flag or a command may stand. */
 export const asksForHelp = (argument: string | undefined): boolean => argument === "--help" || argument === "-h";
 
+/** A word of the command line as an error repeats it: what is no plain word may be a URL with a password, and is not repeated. */
+export const shown = (word: string, quote = '"'): string =>
+  /^[\w. -]{0,60}$/.test(word) ? `${quote}${word}${quote}` : "(not repeated, it may hold a secret)";
+
 const VALUE_WORD: Readonly<Record<FlagSpec["kind"], string>> = { text: " VALUE", list: " VALUE …", switch: "" };
 
 /** What `--help` says of the flags, a line each. */
@@ -67,10 +71,10 @@ function fromArguments(argv: readonly string[], specs: Readonly<Record<string, F
         ...helpLines(specs),
       ]);
     const match = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
-    if (match === null) throw new UsageError(`unexpected argument "${argument.slice(0, 40)}"`);
+    if (match === null) throw new UsageError(`unexpected argument ${shown(argument)}`);
     const [, name = "", inline] = match;
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
-    if (spec === undefined) throw new UsageError(`unknown flag --${name}`);
+    if (spec === undefined) throw new UsageError(`unknown flag ${shown(`--${name}`, "")}`);
     const value = spec.kind === "switch" ? switchValue(`--${name}`, inline ?? "true") : textOf(name, inline, waiting);
     values.set(name, spec.kind === "list" ? [...(values.get(name) ?? []), value] : [value]);
   }

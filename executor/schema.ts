@@ -1,6 +1,6 @@
 import { listenForStop, type Stop } from "./cancel.ts";
 import { Canceled, CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "./contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, readFlags } from "./flags.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, readFlags, shown } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
 import type { Target } from "./postgres/url.ts";
@@ -50,7 +50,9 @@ export async function schema(argv: readonly string[]): Promise<number> {
   if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
   const specs = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (specs === undefined)
-    throw new UnknownCommand(`unknown command "schema ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
+    throw new UnknownCommand(
+      `unknown command ${shown(`schema ${verb}`)}; there are: ${Object.keys(COMMANDS).join(", ")}`,
+    );
   const flags = readFlags(rest, process.env, specs);
   const stop = listenForStop();
   try {

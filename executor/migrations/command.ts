@@ -1,7 +1,7 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
 import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "../contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, parseDurationMs, readFlags } from "../flags.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, parseDurationMs, readFlags, shown } from "../flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
 import type { MigrationDatabase, OpenOptions, TableName } from "./database.ts";
@@ -92,7 +92,9 @@ export async function migrations(argv: readonly string[]): Promise<number> {
     throw new HelpRequested(Object.entries(COMMANDS).map(([name, { what }]) => `  ${name.padEnd(8)}  ${what}`));
   const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
   if (command === undefined) {
-    throw new UnknownCommand(`unknown command "migrations ${verb}"; there are: ${Object.keys(COMMANDS).join(", ")}`);
+    throw new UnknownCommand(
+      `unknown command ${shown(`migrations ${verb}`)}; there are: ${Object.keys(COMMANDS).join(", ")}`,
+    );
   }
   const flags = readFlags(rest, process.env, command.flags);
   fixedFlag(flags, "dir-format", ["auto", "ptah"]);
