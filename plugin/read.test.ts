@@ -317,6 +317,14 @@ describe("kubectl ptah explain", () => {
   });
 });
 
+test("a name that only another kind has is told with the command that shows it", async () => {
+  const ran = await run(waitingWorld(), ["migration", "orders"]);
+  expect([ran.code, ran.stderr]).toEqual([
+    3,
+    "kubectl-ptah: there is no PtahMigration orders in namespace shop, but a PtahSchema: kubectl ptah schema orders -n shop\n",
+  ]);
+});
+
 describe("usage", () => {
   test.each([
     [[], "Usage: kubectl ptah COMMAND"],
@@ -327,6 +335,10 @@ describe("usage", () => {
     [["plan", "orders", "-o", "yaml"], "Allowed choices are text, sql, json"],
     [["plan", "orders", "--current", "--applied"], "cannot be used with"],
     [["plan", "pod/orders"], "this command knows no pod; write schema/orders or migration/orders"],
+    [
+      ["schema", "migration/ledger"],
+      "this command knows no migration, which kubectl ptah migration ledger shows; write schema/ledger",
+    ],
     [["schema", "orders", "-A"], "-A lists the schemas of every namespace; leave the name out"],
     [["plan", "orders", "--timeout", "soon"], "--timeout needs a duration"],
     [["wait", "orders", "--for", "Happiness"], "--for needs a phase"],

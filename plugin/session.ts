@@ -1,8 +1,9 @@
 /** One invocation: the cluster as the user's own credentials see it, and the flags every command shares. */
+import { bareCommandFor } from "../crds/commands.ts";
 import { parseDurationMs } from "../crds/duration.ts";
 import { connect, type KubeClient, orAbsent } from "../kube/index.ts";
 import { failed, nothingStored, usage } from "./failure.ts";
-import type { Resource, Target } from "./families.ts";
+import { FAMILIES, type Family, type Resource, type Target } from "./families.ts";
 import type { Io } from "./io.ts";
 import { limits } from "./limits.ts";
 import { isNamespace, NAMESPACE_RULE } from "./names.ts";
@@ -50,6 +51,21 @@ export async function openSession(io: Io, flags: SharedFlags): Promise<Session> 
 export async function readResource<T extends Resource>(session: Session, { family, name }: Target<T>): Promise<T> {
   const at = { namespace: session.namespace, name };
   const found = await orAbsent(session.client.get(family.typed, at, { timeoutMs: session.requestMs }));
-  if (found === undefined) throw nothingStored(`there is no ${family.kind} ${name} in namespace ${session.namespace}`);
+  if (found === undefined) throw nothingStored(await noSuch(session, family, name));
   return found;
+}
+
+/** Says that there is no such resource, and where the name stands of another kind. */
+async function noSuch(session: Session, family: Family, name: string): Promise<string> {
+  const at = { namespace: session.namespace, name };
+  const options = { timeoutMs: session.requestMs };
+  for (const other of FAMILIES) {
+    if (other.kind === family.kind) continue;
+    // A hint only: whatever keeps it from being read, the name is not there as it was asked for.
+    const found = await session.client.get(other.raw, at, options).catch(() => undefined);
+    if (found !== undefined) {
+      return `there is no ${family.kind} ${name} in namespace ${session.namespace}, but a ${other.kind}: ${bareCommandFor(other.words[0], found.metadata)}`;
+    }
+  }
+  return `there is no ${family.kind} ${name} in namespace ${session.namespace}`;
 }

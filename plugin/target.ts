@@ -1,7 +1,7 @@
 /** Which resource a command names: `schema/NAME`, `migration/NAME`, or a bare name that only one kind has. */
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import { nothingStored, usage } from "./failure.ts";
-import type { Family, Resource, Target } from "./families.ts";
+import { FAMILIES, type Family, type Resource, type Target } from "./families.ts";
 import { isName, NAME_RULE } from "./names.ts";
 import type { Session } from "./session.ts";
 
@@ -25,9 +25,17 @@ export function namedBy<T extends Resource>(argument: string, families: Families
   const name = argument.slice(slash + 1);
   const family = families.find((known) => known.words.includes(word));
   const forms = formsOf(families, name || "NAME");
-  if (family === undefined) throw usage(`this command knows no ${word}; write ${forms}`);
+  if (family === undefined) throw usage(`${unknownWord(word, name)}; write ${forms}`);
   if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
   return { name: named(name), families: [family] };
+}
+
+/** What is wrong with a word that names none of a command's kinds; of another kind, the command that shows it. */
+function unknownWord(word: string, name: string): string {
+  const other = FAMILIES.find((known) => known.words.includes(word))?.words[0];
+  return other === undefined
+    ? `this command knows no ${word}`
+    : `this command knows no ${other}, which kubectl ptah ${other} ${name || "NAME"} shows`;
 }
 
 function named(name: string): string {
