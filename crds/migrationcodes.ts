@@ -65,6 +65,9 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ["migration_directory_unreadable", "The migration directory is not there or cannot be read."],
     ["invalid_sequence", "The approved sequence in the Pod cannot be read."],
   ]),
+  ...group("author", "Correct the rows or the file, then clear the version's row as its message says.", [
+    ["commit_refused", "All statements ran, and the server refused the commit: a deferred constraint, a conflict."],
+  ]),
   ...group("nobody", REREAD, [
     [
       "sequence_mismatch",
@@ -85,7 +88,7 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ],
     [
       "revision_row_unwritten",
-      "The revision table did not take a row: a trigger, a rule or a row policy stands before it.",
+      "The server refused a row of the revision table, or did not take it: a privilege, a trigger, a rule, a row policy.",
     ],
     ["revision_table_denied", "The database's user lacks a privilege on the revision table or its schema."],
     ["revision_schema_missing", "The schema of the revision table does not exist."],

@@ -1,6 +1,7 @@
 /** All pending migrations in one transaction: it keeps all of them or nothing. */
 import type { Stop } from "../cancel.ts";
 import type { MigrationDatabase } from "./database.ts";
+import { causeOf, codes } from "./file-end.ts";
 import type { Statement } from "./migration.ts";
 import { appliedEntry } from "./revisions.ts";
 import type { Prepared, RunResult } from "./run.ts";
@@ -13,12 +14,12 @@ export async function applyAll(
   stop: Stop,
 ): Promise<RunResult> {
   const planned = prepared.map((p) => p.migration.version);
-  const failed = (error: string, failure?: RunResult["failure"]): RunResult => ({
+  const failed = (error: string, detail: Pick<RunResult, "failure" | "cause"> = {}): RunResult => ({
     outcome: "failed",
     planned,
     applied: [],
     error: `${error}; nothing is kept`,
-    ...(failure === undefined ? {} : { failure }),
+    ...detail,
   });
   const open = "what is kept is not known; look at the database before anything else";
   let begun = false;
@@ -46,15 +47,19 @@ export async function applyAll(
     // Where the session is gone, the server rolls back what was open.
     const undone = (await database.rollback().catch(() => true)) || !begun;
     const answer = database.answerOf(error);
-    if (at === undefined) return failed("a row of the revision table could not be written");
+    const ended = (sentence: string, detail: Pick<RunResult, "failure" | "cause">): RunResult =>
+      undone
+        ? failed(sentence, detail)
+        : { outcome: "unknown", planned, applied: [], error: `${sentence}; ${open}`, ...detail };
+    if (at === undefined) {
+      const sentence = `a row of the revision table could not be written${codes(answer)}`;
+      return ended(sentence, causeOf("revision_row_unwritten", answer));
+    }
     const { version, statement } = at;
     const how = answer?.forbidden ?? `failed (SQLSTATE ${answer?.sqlState ?? "unknown"})`;
     const sentence = `version ${version}: statement ${statement.number} ${answer === undefined ? "was not answered" : how}`;
     const state = answer?.sqlState === undefined ? {} : { sqlState: answer.sqlState };
-    const failure = { version, statement: statement.number, ...state };
-    return undone
-      ? failed(sentence, failure)
-      : { outcome: "unknown", planned, applied: [], error: `${sentence}; ${open}`, failure };
+    return ended(sentence, { failure: { version, statement: statement.number, ...state } });
   }
   return commit(database, planned, failed);
 }
@@ -62,14 +67,16 @@ export async function applyAll(
 async function commit(
   database: MigrationDatabase,
   planned: readonly number[],
-  failed: (error: string) => RunResult,
+  failed: (error: string, detail?: Pick<RunResult, "cause">) => RunResult,
 ): Promise<RunResult> {
   try {
     if (await database.commit()) return { outcome: "applied", planned, applied: planned };
     return failed("the server rolled the transaction back");
   } catch (error) {
     const answer = database.answerOf(error);
-    if (answer?.definite === true) return failed(`the commit was refused (SQLSTATE ${answer.sqlState ?? "unknown"})`);
+    if (answer?.definite === true) {
+      return failed(`the commit was refused${codes(answer)}`, causeOf("commit_refused", answer));
+    }
     const unanswered = "all statements ran, but the commit was not answered; read the history before anything else";
     return { outcome: "unknown", planned, applied: [], error: unanswered };
   }

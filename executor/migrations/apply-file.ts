@@ -1,6 +1,6 @@
 /** Runs the statements of one migration and says what became of them. */
 import type { MigrationDatabase, ServerAnswer } from "./database.ts";
-import { codes, endOf, errorText, type FileEnd, keptText, nothingSent, type Trouble } from "./file-end.ts";
+import { causeOf, codes, endOf, errorText, type FileEnd, keptText, nothingSent, type Trouble } from "./file-end.ts";
 import type { Migration, Statement, TransactionMode } from "./migration.ts";
 import { INTERRUPTED, OUTCOME_UNKNOWN, partialChecksum, type RevisionEntry } from "./revisions.ts";
 import { insertRow, readProgress, updateRow } from "./store.ts";
@@ -172,7 +172,8 @@ async function commitRefused(progress: Progress, answer: ServerAnswer | undefine
     const trouble = { statement: undefined, answer, stopped: false, committed: kept.applied };
     await recordFailure(progress, trouble, false);
     const kind = kept.applied === 0 ? "failed" : "partial";
-    return { kind, sentence: `${what} was refused${codes(answer)}; ${keptText(kept.applied)}` };
+    const sentence = `${what} was refused${codes(answer)}; ${keptText(kept.applied)}`;
+    return { kind, sentence, ...causeOf("commit_refused", answer) };
   } catch {
     return lost;
   }

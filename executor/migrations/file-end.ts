@@ -21,9 +21,19 @@ export type FileEnd =
   | {
       readonly kind: "failed" | "partial" | "unknown";
       readonly failure?: StatementFailure;
+      readonly cause?: Cause;
       /** For people; no SQL text and no text of the server's. */
       readonly sentence: string;
     };
+
+/** What the server refused of the executor's own: a row of the history, the commit. */
+export interface Cause {
+  readonly code: "revision_row_unwritten" | "commit_refused";
+  readonly sqlstate: string;
+}
+
+export const causeOf = (code: Cause["code"], answer: ServerAnswer | undefined): { readonly cause?: Cause } =>
+  answer?.sqlState === undefined ? {} : { cause: { code, sqlstate: answer.sqlState } };
 
 /** What made a file end early: a statement, the bookkeeping around it, or a stop. */
 export interface Trouble {
@@ -62,7 +72,7 @@ export function codes(answer: ServerAnswer | undefined): string {
 export function nothingSent(run: EndedRun, trouble: Trouble): FileEnd {
   const kind = run.committed === 0 ? "failed" : "partial";
   const sentence = `version ${run.migration.version} was not begun: its row could not be written${codes(trouble.answer)}`;
-  return { kind, sentence };
+  return { kind, sentence, ...causeOf("revision_row_unwritten", trouble.answer) };
 }
 
 export const keptText = (committed: number): string =>
@@ -81,7 +91,8 @@ export function endOf(run: EndedRun, trouble: Trouble, unknown: boolean): FileEn
     : keptText(committed);
   if (statement === undefined) {
     const why = trouble.stopped ? "was asked to stop" : `could not be recorded${codes(answer)}`;
-    return { kind, sentence: `version ${version} ${why} between two statements; ${kept}` };
+    const cause = trouble.stopped ? {} : causeOf("revision_row_unwritten", answer);
+    return { kind, sentence: `version ${version} ${why} between two statements; ${kept}`, ...cause };
   }
   const how = answer === undefined ? "was not answered" : (answer.forbidden ?? `failed${codes(answer)}`);
   return {

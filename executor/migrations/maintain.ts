@@ -3,7 +3,7 @@ import type { Stop } from "../cancel.ts";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import type { MigrationDatabase } from "./database.ts";
-import { codes, type StatementFailure } from "./file-end.ts";
+import { type Cause, causeOf, codes, type StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
 import { explained } from "./own-statements.ts";
 import { refuseRollback, requireVersion, resume } from "./resume.ts";
@@ -38,6 +38,8 @@ export interface ChangeResult {
   readonly would?: string;
   readonly error?: string;
   readonly failure?: StatementFailure;
+  /** What the server refused of the executor's own. */
+  readonly cause?: Cause;
 }
 
 /** One version of which statements are run. Statements are counted from 1. */
@@ -168,7 +170,7 @@ async function carryOut(input: ChangeInput, table: RevisionTable, planned: Chang
 /** @returns how it ended where the commit was not answered by success; a lost answer says nothing about the rows */
 async function commitEnd(
   database: MigrationDatabase,
-): Promise<{ readonly outcome: "failed" | "unknown"; readonly error: string } | undefined> {
+): Promise<{ readonly outcome: "failed" | "unknown"; readonly error: string; readonly cause?: Cause } | undefined> {
   try {
     if (await database.commit()) return undefined;
   } catch (error) {
@@ -183,6 +185,7 @@ async function commitEnd(
     return {
       outcome: "failed",
       error: `the commit was refused${codes(answer)}; no row was changed; mend the cause and try again`,
+      ...causeOf("commit_refused", answer),
     };
   }
   return { outcome: "failed", error: "the server rolled the change back; no row was changed; try again" };

@@ -47,7 +47,8 @@ export async function resume(input: ChangeInput, table: RevisionTable, from: num
   );
   if (end.kind === "applied") return { outcome: "changed", recorded: [version], ...told };
   const failure = end.failure === undefined ? {} : { failure: end.failure };
-  return { outcome: end.kind, recorded: [], ...told, error: end.sentence, ...failure };
+  const cause = end.cause === undefined ? {} : { cause: end.cause };
+  return { outcome: end.kind, recorded: [], ...told, error: end.sentence, ...failure, ...cause };
 }
 
 function wouldRun({ version, from_statement, statements }: Rerun, mode: Prepared["mode"]): string {

@@ -128,6 +128,24 @@ describe("a revision table on PostgreSQL", () => {
     }
   }
 
+  test("whose row the server refuses tells the state in the report, in each mode", async () => {
+    const rule = "CREATE RULE nothing AS ON INSERT TO schema_migrations DO INSTEAD NOTHING";
+    const url = await fresh("PostgreSQL", `${TABLE}; CREATE TABLE schema_migrations (${COLUMNS}); ${rule}`);
+    for (const mode of ["file", "all", "none"] as const) {
+      const { cause } = await runUp(url, { 1: "INSERT INTO t VALUES (1);\n" }, mode);
+      expect(cause).toEqual({ code: "revision_row_unwritten", sqlstate: "0A000" });
+    }
+  });
+
+  test("beside a commit that the server refuses tells the state of that", async () => {
+    const url = await fresh("PostgreSQL", "CREATE TABLE t (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+    for (const mode of ["file", "all"] as const) {
+      const result = await runUp(url, { 1: "INSERT INTO t VALUES (1), (1);\n" }, mode);
+      expect(result).toMatchObject({ outcome: "failed", cause: { code: "commit_refused", sqlstate: "23505" } });
+      await benches.PostgreSQL.sql(url, "DELETE FROM schema_migrations");
+    }
+  });
+
   for (const [what, sql] of [
     ["a view", `CREATE TABLE m (${COLUMNS}); CREATE VIEW schema_migrations AS SELECT * FROM m WHERE version > 5`],
     ["an unlogged table", `CREATE UNLOGGED TABLE schema_migrations (${COLUMNS})`],

@@ -4,7 +4,7 @@ import { Refused } from "../contract.ts";
 import { applyAll } from "./apply-all.ts";
 import { applyFile } from "./apply-file.ts";
 import type { MigrationDatabase } from "./database.ts";
-import type { FileEnd, StatementFailure } from "./file-end.ts";
+import type { Cause, FileEnd, StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory, Statement, TransactionMode } from "./migration.ts";
 import { refusedBy } from "./refuse.ts";
 import { blocker, select } from "./select.ts";
@@ -32,6 +32,7 @@ export interface RunResult {
   readonly applied: readonly number[];
   readonly error?: string;
   readonly failure?: StatementFailure;
+  readonly cause?: Cause;
 }
 
 /** One migration with its statements, checked for the mode it runs in. */
@@ -113,6 +114,7 @@ async function inOrder(
         applied,
         error: end.sentence,
         ...(end.failure === undefined ? {} : { failure: end.failure }),
+        ...(end.cause === undefined ? {} : { cause: end.cause }),
       };
     }
     applied.push(migration.version);
