@@ -157,16 +157,25 @@ const PRINTED: ReadonlySet<string> = new Set([
   "tables",
 ]);
 
+/** What may take its text from a parent where it is rebuilt: there a lost word is a lost property, and no spelling. */
+const INHERITING: ReadonlySet<string> = new Set(["column", "index"]);
+
 /**
  * Both sides have it and only its printed text differs: it may be the same thing in another spelling. A text that one side does
  * not have at all is no spelling of the other's.
  */
 export function mayBeRespelled({ before, after, properties }: Omit<Difference, "key" | "address">): boolean {
   if (before === undefined || after === undefined) return false;
-  return properties.every((p) => PRINTED.has(p) && has(before, p) && has(after, p));
+  return properties.every((property) => {
+    const [a, b] = [before.props[property] ?? null, after.props[property] ?? null];
+    if (!PRINTED.has(property) || a === null || b === null) return false;
+    return !INHERITING.has(after.kind) || wordsOf(a) === wordsOf(b);
+  });
 }
 
-const has = ({ props }: Entry, property: string): boolean => (props[property] ?? null) !== null;
+/** The words and literals of a printed text: another spelling moves casts and parentheses about. */
+const wordsOf = (text: unknown): string =>
+  [...new Set(String(text).match(/'(?:[^']|'')*'|[\p{L}\p{N}_$]+/gu))].sort().join(" ");
 
 /** A difference as a person reads it: `column public.t.a (storage)`. */
 export function describeDifference({ address, before, after, properties }: Difference): string {

@@ -159,6 +159,34 @@ describe("a property that a rebuild loses on both sides is no other spelling", (
   });
 });
 
+describe("what a partition's index has and its parent's has not", () => {
+  const plain = `${PART}${PART1} CREATE INDEX i ON ONLY part (b); CREATE INDEX i1 ON part1 (b); ALTER INDEX i ATTACH PARTITION i1;`;
+  const descending = plain.replace("part1 (b)", "part1 (b DESC)");
+  const outcome = (pair: Pair): Promise<string> =>
+    pair.plan().then(
+      (result) => result.outcome,
+      (error: unknown) => (error instanceof Refused ? error.refusal.code : String(error)),
+    );
+
+  test("is drift where only one side has it, and is refused by name", async () => {
+    for (const [name, before, after] of [
+      ["ordered", plain, descending],
+      ["unordered", descending, plain],
+    ] as const) {
+      const other = await pair(name, before, after);
+      expect((await other.drift()).drift).toBe(true);
+      expect(await outcome(other)).toBe("not_managed");
+    }
+  });
+
+  test("is no hindrance where both have it", async () => {
+    const same = await pair("both_ordered", descending, `${descending} CREATE TABLE more (a int);`);
+    expect(await outcome(same)).toBe("changes");
+    expect(await same.apply()).toBe("applied");
+    expect((await same.drift()).drift).toBe(false);
+  });
+});
+
 describe("what only is another spelling", () => {
   const printed = `CREATE TABLE s (c varchar(9) CHECK (c IN ('a', 'b')), d varchar(9));
     CREATE INDEX si ON s (d) WITH (fillfactor = 70) WHERE d IN ('a', 'b');`;
