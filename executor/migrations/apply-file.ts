@@ -19,12 +19,16 @@ export interface FileRun {
 interface Progress {
   readonly run: FileRun;
   readonly startedMs: number;
+  /** Where its rows go: into the transaction that they are about, or through a session that the file does not change. */
+  readonly rows: MigrationDatabase;
 }
 
 /** Runs one migration in its mode, with its row before, during and after. */
 export function applyFile(run: FileRun, mode: TransactionMode): Promise<FileEnd> {
-  const progress = { run, startedMs: performance.now() };
-  return mode === "file" ? inTransaction(progress) : oneByOne(progress);
+  const { database } = run;
+  const startedMs = performance.now();
+  if (mode === "file") return inTransaction({ run, startedMs, rows: database });
+  return oneByOne({ run, startedMs, rows: { ...database, ...database.apart } });
 }
 
 function entryOf({ run, startedMs }: Progress, over: Partial<RevisionEntry>): RevisionEntry {
@@ -181,28 +185,28 @@ async function commitRefused(progress: Progress, answer: ServerAnswer | undefine
 
 /** Each statement on its own; the row says before each that its outcome is unknown. */
 async function oneByOne(progress: Progress): Promise<FileEnd> {
-  const { run } = progress;
+  const { run, rows } = progress;
   const { database, statements, migration } = run;
   let committed = run.committed;
   let sent: Statement | undefined;
   const atStatement = (): RevisionEntry => dirtyEntry(progress, "pending", committed, OUTCOME_UNKNOWN);
   try {
     await database.setTimeouts(migration.directives);
-    await writeRow(database, atStatement());
+    await writeRow(rows, atStatement());
   } catch (error) {
     return nothingSent(progress.run, troubleOf(database, error, committed));
   }
   try {
     for (const statement of statements.slice(run.committed)) {
       if (run.stopped()) return await breakOff(progress, stoppedAfter(committed));
-      if (committed > run.committed) await updateRow(database, atStatement());
+      if (committed > run.committed) await updateRow(rows, atStatement());
       sent = statement;
       await database.execute(statement.text);
       sent = undefined;
       committed++;
     }
     await database.regainUser();
-    await updateRow(database, appliedEntry(progress));
+    await updateRow(rows, appliedEntry(progress));
     return { kind: "applied" };
   } catch (error) {
     return breakOff(progress, troubleOf(database, error, committed, sent));
@@ -235,5 +239,5 @@ async function recordFailure(progress: Progress, trouble: Trouble, unknown: bool
   const { statement, committed } = trouble;
   const entry = dirtyEntry(progress, state, committed, errorText(trouble, unknown), statement);
   // The file may have taken its own row away; without one the version would be run a second time.
-  await writeRow(progress.run.database, entry);
+  await writeRow(progress.rows, entry);
 }

@@ -50,6 +50,11 @@ export interface MigrationDatabase {
   /** Writes into the revision table. @returns how many rows of the permanent table the server says it wrote */
   write(sql: string, values: readonly unknown[]): Promise<number>;
   /**
+   * The same through a session of its own where one can be had: what a file made of the pinned one (a role, a limit, a temporary
+   * table) then does not reach its row. Only while the pinned session has no transaction open.
+   */
+  readonly apart: Pick<MigrationDatabase, "query" | "write">;
+  /**
    * One statement of a file, as it stands there; its rows are let go as they arrive. Outside a transaction nothing of it stays open.
    * @throws ForbiddenEffect where the server took it and it changed the transaction or how text is read
    */

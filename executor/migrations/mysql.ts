@@ -8,23 +8,11 @@ import type { MysqlTarget } from "../mysql/url.ts";
 import type { Dialect, MigrationDatabase, OpenOptions, Row, ServerAnswer } from "./database.ts";
 import { forbiddenAnswer } from "./forbidden.ts";
 import type { Directives } from "./migration.ts";
+import { type Between, betweenFiles } from "./mysql-between.ts";
 import { executeMysql } from "./mysql-statement.ts";
 import { COLUMNS } from "./revisions.ts";
+import { secondOf } from "./second.ts";
 import { columnNames } from "./store.ts";
-
-/** Session variables a file may have changed; the rest of a session's state is refused or harmless. */
-const VARIABLES: readonly string[] = [
-  "sql_mode",
-  "foreign_key_checks",
-  "unique_checks",
-  "time_zone",
-  "lock_wait_timeout",
-  "innodb_lock_wait_timeout",
-  "character_set_client",
-  "character_set_results",
-  "collation_connection",
-];
-const MARIADB_VARIABLES: readonly string[] = [...VARIABLES, "max_statement_time"];
 
 /** Spellings of `@@read_only` of a server that takes writes; newer MariaDB releases have words for the others. */
 const WRITABLE: readonly string[] = ["0", "OFF"];
@@ -61,8 +49,6 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
     }
     const version = String(facts["version"]);
     const mariadb = /mariadb/i.test(version);
-    const names = mariadb ? MARIADB_VARIABLES : VARIABLES;
-    const [variables = {}] = await session.query(`SELECT ${names.map((n) => `@@${n} AS ${n}`).join(", ")}`);
     return databaseOf(session, open, stop, {
       version,
       mariadb,
@@ -71,7 +57,6 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
       table: options.name.table,
       sqlMode: String(facts["sql_mode"]),
       reading: readingOf(String(facts["sql_mode"]), mariadb),
-      restore: names.map((name) => `${name} = ${literal(variables[name])}`).join(", "),
     });
   } catch (error) {
     await session.end();
@@ -87,13 +72,7 @@ interface Facts {
   readonly table: string;
   readonly sqlMode: string;
   readonly reading: MysqlReading;
-  /** Assignments that give the session its settings back. */
-  readonly restore: string;
 }
-
-/** A variable's own value as SQL: numbers as they are, names in quotes (none of these values holds one). */
-const literal = (value: unknown): string =>
-  value == null ? "NULL" : /^-?\d+(\.\d+)?$/.test(String(value)) ? String(value) : `'${String(value)}'`;
 
 const quote = (name: string): string => `\`${name.replaceAll("`", "``")}\``;
 
@@ -117,6 +96,7 @@ function databaseOf(
   stop: Stop,
   facts: Facts,
 ): MigrationDatabase {
+  let between: Between | undefined;
   let inTransaction = false;
   let rollsBackAll = false;
   /** Whether `rollsBackAll` still holds: outside a transaction a file may make tables of any engine. */
@@ -129,13 +109,20 @@ function databaseOf(
       return send();
     }
   };
+  const second = secondOf(session, openSecond);
   const query: MigrationDatabase["query"] = (sql, values) => ours(() => session.query(sql, values));
+  const queryApart: MigrationDatabase["query"] = async (sql, values) => {
+    const at = await second.session();
+    return ours(() => at.query(sql, values));
+  };
   const dialect = dialectOf(facts.schema, facts.table);
   /** A temporary table of the same name takes what is meant for the permanent one, and ends with the session. */
   const shadowed = async (): Promise<boolean> => {
     const [row] = await query(`SHOW CREATE TABLE ${dialect.table}`);
     return /^CREATE TEMPORARY /.test(String(row?.["Create Table"]));
   };
+  const writeOn = async (at: MysqlSession, sql: string, values: readonly unknown[]): Promise<number> =>
+    at === session && (await shadowed()) ? 0 : ours(() => at.write(sql, values));
   const commitKind = (sql: string): ReturnType<typeof commitOf> => commitOf(wordsOf(sql, facts.reading));
   return {
     engine: facts.mariadb ? "mariadb" : "mysql",
@@ -144,9 +131,11 @@ function databaseOf(
     display: session.target.display,
     sqlMode: facts.sqlMode,
     query,
-    write: async (sql, values) => ((await shadowed()) ? 0 : ours(() => session.write(sql, values))),
+    write: (sql, values) => writeOn(session, sql, values),
+    apart: { query: queryApart, write: async (sql, values) => writeOn(await second.session(), sql, values) },
     execute: (sql) => {
       enginesKnown &&= inTransaction || ruleAgainst(wordsOf(sql, facts.reading), true) === undefined;
+      between?.note(sql);
       return executeMysql(session, sql, inTransaction, ours);
     },
     lost: session.lost,
@@ -155,6 +144,7 @@ function databaseOf(
     checkTable: () => checkTable(session, facts),
     lock: async (timeoutMs) => {
       await takeMysqlLock(session, openSecond, timeoutMs, stop.check);
+      between = await betweenFiles(session, facts.reading, quote(facts.database));
     },
     rollsBackAll: () => rollsBackAll,
     holdsLock: () => holdsMysqlLock(session),
@@ -185,15 +175,16 @@ function databaseOf(
     },
     implicitCommits: true,
     commitsImplicitly: (sql) => ["implicit", "unknown"].includes(commitKind(sql)),
-    mayBeKept: (sql, answer) => mayBeKept(session, commitKind(sql), sql, answer),
+    mayBeKept: (sql, answer) => mayBeKept(queryApart, commitKind(sql), sql, answer),
     setTimeouts: (directives) => setTimeouts(session, directives),
     regainUser: async () => undefined,
     reset: async () => {
-      await query("SET autocommit = 1");
-      await query(`SET SESSION ${facts.restore}`);
-      await session.send(`USE ${quote(facts.database)}`);
+      await between?.restore();
     },
-    end: session.end,
+    end: async () => {
+      await second.end();
+      await session.end();
+    },
   };
 }
 
@@ -210,7 +201,7 @@ function answerOf(error: unknown, lost: boolean): ServerAnswer | undefined {
 
 /** A refused data statement is undone by itself where every table can roll back; a statement that commits may stop half-way. */
 async function mayBeKept(
-  session: MysqlSession,
+  query: MigrationDatabase["query"],
   kind: ReturnType<typeof commitOf>,
   sql: string,
   { mysqlErrno }: ServerAnswer,
@@ -220,7 +211,7 @@ async function mayBeKept(
     if (kind === "implicit" && /^(create|alter)\b/i.test(sql) && NOT_BEGUN_OBJECT.includes(mysqlErrno)) return false;
   }
   if (kind !== "none") return true;
-  return !(await onlyInnodb(session));
+  return (await query(`${OTHER_ENGINES} LIMIT 1`)).length > 0;
 }
 
 /** Neither a table of another engine that the user may see, nor a session that makes one where a file names none. */

@@ -9,6 +9,7 @@ import type { Dialect, MigrationDatabase, OpenOptions, ServerAnswer, TableName }
 import { ForbiddenEffect, forbiddenAnswer } from "./forbidden.ts";
 import type { Directives } from "./migration.ts";
 import { COLUMNS } from "./revisions.ts";
+import { secondOf } from "./second.ts";
 import { columnNames } from "./store.ts";
 
 /** FNV-1a of `ptah_migrate`, the name Ptah's own CLI locks under. */
@@ -132,14 +133,25 @@ function databaseOf(
 ): MigrationDatabase {
   let held: HeldLock | undefined;
   const inTransaction = (): boolean => session.client.getTransactionStatus() !== "I";
-  const query: MigrationDatabase["query"] = async (sql, values) => {
-    try {
-      return await session.query(sql, values);
-    } catch (error) {
-      if (sqlstateOf(error) !== CANCELED || !stop.signal.aborted) throw error;
-      return session.query(sql, values);
-    }
-  };
+  const through =
+    (at: () => Session | Promise<Session>): MigrationDatabase["query"] =>
+    async (sql, values) => {
+      const used = await at();
+      try {
+        return await used.query(sql, values);
+      } catch (error) {
+        if (sqlstateOf(error) !== CANCELED || !stop.signal.aborted) throw error;
+        return used.query(sql, values);
+      }
+    };
+  // The rows and not their count: a rule or a trigger that swallows the write returns none.
+  const writing =
+    (send: MigrationDatabase["query"]): MigrationDatabase["write"] =>
+    async (sql, values) =>
+      (await send(`${sql} RETURNING 1`, values)).length;
+  const query = through(() => session);
+  const second = secondOf(session, openSecond);
+  const queryApart = through(second.session);
   return {
     engine: "postgresql",
     serverVersion: facts.version,
@@ -149,8 +161,8 @@ function databaseOf(
     checkTable: () => checkTable(session, facts.table),
     implicitCommits: false,
     query,
-    // The rows and not their count: a rule or a trigger that swallows the write returns none.
-    write: async (sql, values) => (await query(`${sql} RETURNING 1`, values)).length,
+    write: writing(query),
+    apart: { query: queryApart, write: writing(queryApart) },
     execute: async (sql) => {
       const before = inTransaction();
       await session.runOne(sql);
@@ -189,7 +201,10 @@ function databaseOf(
     reset: async () => {
       await query(RESET);
     },
-    end: session.end,
+    end: async () => {
+      await second.end();
+      await session.end();
+    },
   };
 }
 

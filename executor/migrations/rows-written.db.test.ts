@@ -73,11 +73,13 @@ for (const engine of ENGINES) {
         await blocked(url, files);
       });
 
-      test(`by ${what} outside of one is unknown, and does not run a second time`, async () => {
+      test(`by ${what} outside of one is in the history whatever the file did, and does not run a second time`, async () => {
         const url = await fresh(engine);
         const result = await runUp(url, { 1: `${NO_TRANSACTION}${files[1]}` });
-        expect(result).toMatchObject({ outcome: "unknown", planned: [1], applied: [] });
         expect(await count(engine, url)).toBe(1);
+        // A temporary table is its session's own, and there the row goes through another one.
+        if (sql.includes("TEMPORARY")) return expect(await states(engine, url)).toEqual(["applied"]);
+        expect(result).toMatchObject({ outcome: "unknown", planned: [1], applied: [] });
         await blocked(url, files);
         expect(await count(engine, url)).toBe(1);
       });

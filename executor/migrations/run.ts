@@ -136,7 +136,8 @@ async function mayGoOn(
     const why =
       applied.length === 0 ? "the URL may lead through a pooler; name the server itself" : "a file released it";
     return `the session no longer held the migration lock ${before}; ${why}; what is left stays pending`;
-  } catch {
+  } catch (error) {
+    if (error instanceof Refused) return `${before}: ${error.message}; what is left stays pending`;
     return `the database session was lost ${before}; what is left stays pending`;
   }
 }
