@@ -75,8 +75,9 @@ export function endingOf(error: unknown): Ending {
   };
 }
 
-/** What the driver says of a connection that ended under it, in its own words. */
-const LOST = /^(?:Connection terminated|Connection ended|Client has encountered a connection error)/;
+/** What the drivers say of a connection that ended under them, in their own words. */
+const LOST =
+  /^(?:Connection terminated|Connection ended|Client has encountered a connection error|Connection lost|Can't add new command when connection is in closed state)/;
 
 function sentenceOf(error: unknown, state: string | undefined): string {
   if (state === "25006") {

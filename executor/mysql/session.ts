@@ -95,13 +95,23 @@ async function open(target: MysqlTarget, options: MysqlConnectOptions, encrypted
   };
   connection.on("error", gone);
   connection.on("end", gone);
-  await new Promise<void>((resolve, reject) => {
-    connection.connect((error) => (error ? reject(error) : resolve()));
-  });
+  const giveUp = (): void => (connection as unknown as { stream: { destroy(): void } }).stream.destroy();
+  options.signal?.addEventListener("abort", giveUp);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.connect((error) => (error ? reject(error) : resolve()));
+    });
+  } catch (error) {
+    // A peer that is no database keeps its connection open, and that would keep this process alive.
+    giveUp();
+    throw options.signal?.aborted === true ? new Canceled() : error;
+  } finally {
+    options.signal?.removeEventListener("abort", giveUp);
+  }
   const { threadId } = connection;
   const { sent, cancel } = waitingFor({
     cancelStatement: () => cancelStatement(target, encrypted, threadId),
-    giveUp: () => (connection as unknown as { stream: { destroy(): void } }).stream.destroy(),
+    giveUp,
     lost: () => lost,
   });
   options.signal?.addEventListener("abort", cancel);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { type MysqlServer, runMysql, startMysqlServer } from "../cases/mysql-server.ts";
 import { until } from "../cases/test-server.ts";
+import { Canceled } from "../contract.ts";
 import { connectMysql } from "./session.ts";
 import { parseMysqlTarget } from "./url.ts";
 
@@ -68,3 +69,21 @@ async function running(): Promise<number> {
   const sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'DO SLEEP(600)%'";
   return (await runMysql(server.url("mysql"), sql)).length;
 }
+
+test("a peer that says nothing is left at once when a stop is asked for", async () => {
+  const sockets: Socket[] = [];
+  const silent: Server = createServer((socket) => void sockets.push(socket.on("error", () => undefined)));
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const address = silent.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const stop = new AbortController();
+  const target = parseMysqlTarget(`mysql://root@127.0.0.1:${port}/mysql`, "url");
+  const started = performance.now();
+  const connecting = connectMysql(target, { connectTimeoutMs: 60_000, signal: stop.signal, role: "the target" });
+  await until("the connection", async () => sockets.length > 0, 5_000);
+  stop.abort();
+  await expect(connecting).rejects.toBeInstanceOf(Canceled);
+  expect(performance.now() - started).toBeLessThan(5_000);
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+});

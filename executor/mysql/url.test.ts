@@ -40,7 +40,12 @@ describe("a MySQL URL", () => {
   });
 
   test("is told from a PostgreSQL one", () => {
-    expect(["mysql://h/d", "mariadb://h/d", "u@tcp(h)/d"].map(isMysqlUrl)).toEqual([true, true, true]);
+    expect(["mysql://h/d", "mariadb://h/d", "u@tcp(h)/d", "u:p@tcp(h:1"].map(isMysqlUrl)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(["postgres://u@h/d", "postgresql://h/d"].map(isMysqlUrl)).toEqual([false, false]);
   });
 
@@ -51,6 +56,8 @@ describe("a MySQL URL", () => {
       "mysql://secret:word@h/": "names no single database",
       "mysql://secret:word@h/a/b": "is not a mysql:// URL",
       "mysql://secret:word@h:0/db": "has an invalid port",
+      "mysql://secret:word@h/db?timeout=0s": "without an end",
+      "secret:word@tcp(h:3306": "is not a mysql:// URL",
       "mysql://secret:word@[::1]/db": "without a port",
       "mysql://secret:word@h/a%2fb": "encoded slash",
       "mysql://secret:word@a,b/db": "more than one host",

@@ -40,7 +40,7 @@ interface Location {
 
 /** Whether this is a URL of the MySQL family: by its scheme, or by the driver's own form `user@tcp(host)/db`. */
 export const isMysqlUrl = (url: string): boolean =>
-  /^(mysql|mariadb):\/\//i.test(url.trim()) || /@(tcp|unix)\([^)]*\)\//.test(url);
+  /^(mysql|mariadb):\/\//i.test(url.trim()) || /@(tcp|unix)\(/i.test(url);
 
 /**
  * Reads `mysql://user:password@host:port/database?…` or the driver's `[mysql://]user:password@tcp(host:port)/database?…` and
@@ -67,13 +67,19 @@ export function parseMysqlTarget(url: string, variable: string): MysqlTarget {
     ...location,
     port,
     ...tlsOf(query, location.socketPath !== undefined, refuse),
-    connectTimeoutMs: timeout === undefined ? undefined : parseDurationMs(timeout, "timeout"),
+    connectTimeoutMs: timeout === undefined ? undefined : boundOf(timeout, refuse),
     collation: query.get("collation"),
     compress: on("compress"),
     cleartextPasswords: on("allowCleartextPasswords"),
     attributes: attributesOf(query.get("connectionAttributes")),
     display: `mysql://${place}/${location.database}`,
   };
+}
+
+/** A bound of nothing is none to the driver: a peer that says nothing would be waited for without an end. */
+function boundOf(timeout: string, refuse: Refuse): number {
+  const ms = parseDurationMs(timeout, "timeout");
+  return ms > 0 ? ms : refuse('has a "timeout" of 0, which would wait without an end; give a duration such as 10s');
 }
 
 function parametersOf(text: string, refuse: Refuse): ReadonlyMap<string, string> {
