@@ -68,6 +68,13 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
   ...group("author", "Correct the rows or the file, then clear the version's row as its message says.", [
     ["commit_refused", "All statements ran, and the server refused the commit: a deferred constraint, a conflict."],
   ]),
+  ...group("database administrator", "Change the server's or the role's own setting as the message says.", [
+    ["sql_mode_unsupported", "MariaDB's sql_mode holds ORACLE, in which files are not read."],
+    [
+      "session_not_restored",
+      "A file left a setting in its session that its user may not put back; the versions behind it stay pending.",
+    ],
+  ]),
   ...group("nobody", REREAD, [
     [
       "sequence_mismatch",

@@ -119,6 +119,29 @@ for (const engine of ["MariaDB", "MySQL"] as const) {
   });
 }
 
+for (const engine of ["MariaDB", "MySQL"] as const) {
+  test(`a setting that the user may not put back ends the run on ${engine}, by a code`, async () => {
+    const name = `between_${made + 1}`;
+    const url = await fresh(
+      engine,
+      `CREATE PROCEDURE off() SQL SECURITY DEFINER SET SESSION sql_log_bin = 0; CREATE USER ${name}; GRANT ALL ON ${name}.* TO ${name}`,
+    );
+    const files = { 1: `${NO_TRANSACTION}CALL off();\n`, 2: "SELECT 1;\n" };
+    const result = await runUp(url.replace("root@", `${name}@`), files);
+    expect(result).toMatchObject({ outcome: "failed", applied: [1], cause: { code: "session_not_restored" } });
+    expect(result.error).toContain("sql_log_bin");
+    expect(result.failure).toBeUndefined();
+  });
+}
+
+test("sql_mode ORACLE is refused by its name", async () => {
+  const url = await fresh("MariaDB");
+  await benches.MariaDB.sql(url, "SET GLOBAL sql_mode = 'ORACLE'");
+  const refused = await runUp(url, { 1: "SELECT 1;\n" }).catch((error: { refusal?: { code: string } }) => error);
+  await benches.MariaDB.sql(url, "SET GLOBAL sql_mode = DEFAULT");
+  expect(refused).toMatchObject({ refusal: { code: "sql_mode_unsupported" } });
+});
+
 const SETTINGS = `SELECT @@sql_mode AS m, @@default_storage_engine AS e, @@time_zone AS z, @@foreign_key_checks AS f,
   @@optimizer_switch AS o, NOW() > '2020-01-01' AS n`;
 

@@ -26,10 +26,10 @@ export type FileEnd =
       readonly sentence: string;
     };
 
-/** What the server refused of the executor's own: a row of the history, the commit. */
+/** What the server refused of the executor's own: a row of the history, the commit, a setting that is put back. */
 export interface Cause {
-  readonly code: "revision_row_unwritten" | "commit_refused";
-  readonly sqlstate: string;
+  readonly code: "revision_row_unwritten" | "commit_refused" | "session_not_restored";
+  readonly sqlstate?: string;
 }
 
 export const causeOf = (code: Cause["code"], answer: ServerAnswer | undefined): { readonly cause?: Cause } =>

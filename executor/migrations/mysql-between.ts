@@ -71,7 +71,7 @@ export async function betweenFiles(session: MysqlSession, reading: MysqlReading,
 const notRestored = (names: readonly string[]): Refused =>
   new Refused(
     "session_not_restored",
-    `settings of the session could not be put back (${names.slice(0, MAX_NAMES).join(", ")}), and what comes next would run under them; run again in a session of its own`,
+    `settings of the session could not be put back (${names.slice(0, MAX_NAMES).join(", ")}), and what comes next would run under them; keep files from changing them, or let the user set them`,
   );
 
 const MAX_NAMES = 5;

@@ -47,6 +47,12 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
     if (!WRITABLE.includes(String(facts["read_only"]))) {
       throw new Refused("read_only_server", "the server is read-only; name the primary in the database URL");
     }
+    if (/\boracle\b/i.test(String(facts["sql_mode"]))) {
+      throw new Refused(
+        "sql_mode_unsupported",
+        "the session's sql_mode holds ORACLE, in which files are not read here; take it out of the server's setting",
+      );
+    }
     const version = String(facts["version"]);
     const mariadb = /mariadb/i.test(version);
     return databaseOf(session, open, stop, {

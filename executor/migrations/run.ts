@@ -102,7 +102,7 @@ async function inOrder(
   const applied: number[] = [];
   for (const { migration, statements, mode } of prepared) {
     const halted = await mayGoOn(database, stop, applied);
-    if (halted !== undefined) return { outcome: "failed", planned, applied, error: halted };
+    if (halted !== undefined) return { outcome: "failed", planned, applied, ...halted };
     const stopped = (): boolean => stop.signal.aborted;
     const end = await guarded(migration, () =>
       applyFile({ database, migration, statements, stopped, committed: 0 }, mode),
@@ -127,18 +127,21 @@ async function mayGoOn(
   database: MigrationDatabase,
   stop: Stop,
   applied: readonly number[],
-): Promise<string | undefined> {
+): Promise<Pick<RunResult, "error" | "cause"> | undefined> {
+  const halt = (why: string): { readonly error: string } => ({ error: `${why}; what is left stays pending` });
   const before = applied.length === 0 ? "before anything was applied" : `after version ${applied.at(-1)}`;
-  if (stop.signal.aborted) return `the run was asked to stop ${before}; what is left stays pending`;
+  if (stop.signal.aborted) return halt(`the run was asked to stop ${before}`);
   try {
     await database.reset();
     if (await database.holdsLock()) return undefined;
     const why =
       applied.length === 0 ? "the URL may lead through a pooler; name the server itself" : "a file released it";
-    return `the session no longer held the migration lock ${before}; ${why}; what is left stays pending`;
+    return halt(`the session no longer held the migration lock ${before}; ${why}`);
   } catch (error) {
-    if (error instanceof Refused) return `${before}: ${error.message}; what is left stays pending`;
-    return `the database session was lost ${before}; what is left stays pending`;
+    if (error instanceof Refused) {
+      return { ...halt(`${before}: ${error.message}`), cause: { code: "session_not_restored" } };
+    }
+    return halt(`the database session was lost ${before}`);
   }
 }
 
