@@ -56,6 +56,19 @@ for (const engine of ENGINES) {
             "CREATE TEMPORARY TABLE schema_migrations AS SELECT * FROM schema_migrations",
           ],
         ];
+  test(`a version without a statement is applied on ${engine}, and named`, async () => {
+    const files = { 1: "", 2: "-- nothing yet\n", 3: "INSERT INTO t VALUES (1);\n" };
+    for (const mode of ["file", "none"] as const) {
+      const url = await fresh(engine);
+      const result = await runUp(url, files, mode);
+      expect(result).toMatchObject({ outcome: "applied", applied: [1, 2, 3], without_statements: [1, 2] });
+      expect(await states(engine, url)).toEqual(["applied", "applied", "applied"]);
+      const directory = migrationDirectory(files);
+      expect((await ptah(url, directory.path, ["up"])).report).not.toHaveProperty("without_statements");
+      directory.remove();
+    }
+  });
+
   describe(`a file on ${engine} that keeps its row from being written`, () => {
     for (const [what, sql] of [
       ["its deletion", "DELETE FROM schema_migrations"],

@@ -33,6 +33,8 @@ export interface RunResult {
   readonly error?: string;
   readonly failure?: StatementFailure;
   readonly cause?: Cause;
+  /** Of `planned`, the versions whose file holds no statement: allowed, and worth a look. */
+  readonly without_statements?: readonly number[];
 }
 
 /** One migration with its statements, checked for the mode it runs in. */
@@ -61,11 +63,16 @@ export async function up(input: UpInput): Promise<RunResult> {
     if (planned.length === 0) return { outcome: "up-to-date", planned, applied: [] };
     const prepared = await Promise.all(selection.pending.map((m) => prepare(m, input)));
     stop.check();
-    if (input.dryRun) return { outcome: "dry-run", planned, applied: [] };
+    const empty = prepared
+      .filter(({ statements }) => statements.length === 0)
+      .map(({ migration }) => migration.version);
+    const word = empty.length === 0 ? {} : { without_statements: empty };
+    if (input.dryRun) return { outcome: "dry-run", planned, applied: [], ...word };
     await ensureTable(database, table);
     stop.check();
-    if (input.mode === "all") return await applyAll(database, prepared, stop);
-    return await inOrder(input, prepared, planned);
+    const result =
+      input.mode === "all" ? await applyAll(database, prepared, stop) : await inOrder(input, prepared, planned);
+    return { ...result, ...word };
   } finally {
     await database.unlock();
   }
