@@ -89,14 +89,20 @@ describe("choosing a cluster as kubectl does", () => {
     expect((found as Error).message).toContain(words);
   });
 
-  test("what has no end or no writer is refused at once, and a file beyond the bound", async () => {
+  test("a shell's pipe is read like a file, also where its writer takes a while", () => {
+    const at = dir({ config: KUBECONFIG });
+    const script = `import { connectionFrom } from ${JSON.stringify(join(import.meta.dir, "config.ts"))};
+      console.log((await connectionFrom({ kubeconfig: process.argv.at(-1) }, {})).namespace);`;
+    writeFileSync(join(at, "read.ts"), script);
+    const read = `${process.execPath} ${join(at, "read.ts")} <(sleep 0.3; cat ${join(at, "config")})`;
+    expect(execFileSync("bash", ["-c", read], { encoding: "utf8" })).toBe("shop\n");
+  });
+
+  test("what has no end is refused, and a file beyond the bound", async () => {
     const at = dir({ large: `# ${"x".repeat(limits.configFileBytesMax)}` });
-    const pipe = join(at, "pipe");
-    execFileSync("mkfifo", [pipe]);
     for (const [kubeconfig, words] of [
-      ["/dev/zero", "is no regular file"],
-      [pipe, "is no regular file"],
-      [at, "is no regular file"],
+      ["/dev/zero", `is larger than ${limits.configFileBytesMax} bytes`],
+      [at, "could not be read"],
       [join(at, "large"), `is larger than ${limits.configFileBytesMax} bytes`],
     ] as const) {
       const found = await connectionFrom({ kubeconfig }, {}).catch((error: unknown) => error);

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
@@ -99,13 +99,12 @@ function refuse(message: string, cause?: unknown): KubeError {
   return new KubeError({ code: "Configuration", committed: "no" }, message, { cause });
 }
 
-/** The text of a regular file. A pipe or a device has no size to go by, and one may give bytes without end. */
+/** The text of a file, or of the pipe that a shell puts in its place (`<(…)`): up to a bound, and within a time. */
 function readBounded(path: string): string {
   let file: number | undefined;
   try {
     // A pipe without a writer is not waited for.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!fstatSync(file).isFile()) throw refuse(`${path} is no regular file; write it to one`);
     return readAll(file, path).toString("utf8");
   } catch (error) {
     if (error instanceof KubeError) throw error;
@@ -115,18 +114,38 @@ function readBounded(path: string): string {
   }
 }
 
-/** Reads to the end, whatever size the file says that it has. */
+/** Reads to the end, whatever size the file says that it has: a device may give bytes without end. */
 function readAll(file: number, path: string): Buffer {
   const parts: Buffer[] = [];
+  let waitedMs = 0;
   for (let length = 0; ; ) {
     const part = Buffer.alloc(limits.configFilePartBytes);
-    const read = readSync(file, part);
+    const read = readReady(file, part);
     if (read === 0) return Buffer.concat(parts);
+    if (read === undefined) {
+      if (waitedMs >= limits.configFileMsMax) throw refuse(`${path} gave nothing for ${waitedMs / 1000} s`);
+      pause(limits.configFilePollMs);
+      waitedMs += limits.configFilePollMs;
+      continue;
+    }
     length += read;
     if (length > limits.configFileBytesMax) throw refuse(`${path} is larger than ${limits.configFileBytesMax} bytes`);
     parts.push(part.subarray(0, read));
   }
 }
+
+/** @returns bytes read, 0 at the end, undefined where the writer has not written yet */
+function readReady(file: number, part: Buffer): number | undefined {
+  try {
+    return readSync(file, part);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+    throw error;
+  }
+}
+
+/** Connections are chosen before anything else goes on, so that nothing is kept waiting. */
+const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;

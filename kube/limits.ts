@@ -39,6 +39,9 @@ export const limits = {
   configFileBytesMax: 4 * 1024 * 1024,
   /** How much of such a file is read at a time; most are smaller. */
   configFilePartBytes: 16 * 1024,
+  /** How long a pipe in such a file's place may give nothing, and how often it is asked. */
+  configFileMsMax: 5_000,
+  configFilePollMs: 20,
   /** Bytes of a Pod log that are read over at all, whatever tail is kept of it. */
   logBytesMax: 64 * 1024 * 1024,
 } as const;
