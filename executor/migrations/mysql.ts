@@ -17,6 +17,11 @@ import { columnNames } from "./store.ts";
 /** Spellings of `@@read_only` of a server that takes writes; newer MariaDB releases have words for the others. */
 const WRITABLE: readonly string[] = ["0", "OFF"];
 const LEAST_LOCK_WAIT_S = 1;
+/**
+ * Longest time that one run spends on the question which engines the tables have: MariaDB opens every table for it (137 ms for 5,000),
+ * and a run may ask 128 times. Behind it the answer counts as not known, and a lost session as `unknown`.
+ */
+const MAX_ENGINE_QUESTIONS_MS = 5_000;
 const INTERRUPTED_QUERY = 1317;
 /** Answers that end the session: shutdown, connection killed (MySQL, MariaDB). */
 const ENDING: readonly number[] = [1053, 1152, 1184, 1927, 3169, 4031];
@@ -107,6 +112,7 @@ function databaseOf(
   let rollsBackAll = false;
   /** Whether `rollsBackAll` still holds: outside a transaction a file may make tables of any engine. */
   let enginesKnown = false;
+  let askedMs = 0;
   const ours = async <T>(send: () => Promise<T>): Promise<T> => {
     try {
       return await send();
@@ -157,7 +163,9 @@ function databaseOf(
     unlock: () => releaseMysqlLock(session),
     begin: async () => {
       if (!enginesKnown) {
-        rollsBackAll = await onlyInnodb(session);
+        const from = performance.now();
+        rollsBackAll = askedMs < MAX_ENGINE_QUESTIONS_MS && (await onlyInnodb(session));
+        askedMs += performance.now() - from;
         enginesKnown = true;
       }
       // Without autocommit a statement that commits by itself is followed by a new transaction.
