@@ -89,7 +89,12 @@ const CONNECTING = [
   ),
   c("authentication_failed", "The server refused the user or the password.", "author", URL),
   c("database_missing", "The server has no database of the URL's name.", "author", "Create it, or correct the URL."),
-  unsent("missing_target", "The Secret key that spec.target.urlFrom names is empty.", "author", URL),
+  unsent(
+    "missing_target",
+    "The Secret key that spec.target.urlFrom names is empty; of a command that a person runs: PTAH_DB_URL is not set.",
+    "author",
+    URL,
+  ),
   unsent(
     "missing_ca",
     "The certificate bundle that spec.target.caFrom names is not there.",

@@ -3,6 +3,8 @@ import type { OperationCode } from "./codes.ts";
 import type { Actor } from "./reason.ts";
 
 const FILE = "Correct the file the message names; the history is read again by itself.";
+const DEFECT_OR_FLAG =
+  "Of a Pod: report it with the version of the operator; it is tried again by itself. Of ptah migrations: correct what its flags name.";
 const SPLIT = "Split the directory, or begin it with a checkpoint.";
 const HASH = "Put back what was reviewed, or write ptah.sum again with ptah migrations hash.";
 const TABLE = "Mend or move away the table; the message says how.";
@@ -60,7 +62,7 @@ export const MIGRATION_REFUSALS: readonly OperationCode[] = [
     ["history_ahead", "The database records a version that the directory does not hold."],
     ["history_out_of_order", "A pending version is below one that is applied."],
   ]),
-  ...group("operator administrator", "Report it with the version of the operator; it is tried again by itself.", [
+  ...group("operator administrator", DEFECT_OR_FLAG, [
     ["migrations_missing", "No migration directory was given."],
     ["migration_directory_unreadable", "The migration directory is not there or cannot be read."],
     ["invalid_sequence", "The approved sequence in the Pod cannot be read."],
