@@ -101,9 +101,12 @@ async function variablesOf(session: MysqlSession): Promise<Variables> {
   );
 }
 
-/** As `SET ROLE` takes it. */
+/** As `SET ROLE` takes it; none where the server is too old to know roles. */
 async function roleOf(session: MysqlSession): Promise<string> {
-  const [row] = await session.query("SELECT CURRENT_ROLE() AS role");
+  const [row] = await session.query("SELECT CURRENT_ROLE() AS role").catch((error: unknown) => {
+    if (mysqlAnswer(error) === undefined || session.lost()) throw error;
+    return [];
+  });
   const role = row?.["role"] == null ? "NONE" : String(row["role"]);
   // MySQL gives a list in backticks, MariaDB one bare name.
   return role === "NONE" || role.startsWith("`") ? role : `\`${role.replaceAll("`", "``")}\``;
