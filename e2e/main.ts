@@ -56,9 +56,14 @@ async function runAll(files: readonly string[], sideBySide: number): Promise<str
 }
 
 async function main(): Promise<number> {
+  const [shared, alone] = [scenarioFiles(""), scenarioFiles("alone")];
+  if (shared.length + alone.length === 0) {
+    process.stdout.write(`e2e: ONLY=${process.env["ONLY"]} names no scenario file\n`);
+    return 2;
+  }
   const cluster = await ensureCluster();
   await installOperator(await openLab());
-  const failed = [...(await runAll(scenarioFiles(""), SIDE_BY_SIDE)), ...(await runAll(scenarioFiles("alone"), 1))];
+  const failed = [...(await runAll(shared, SIDE_BY_SIDE)), ...(await runAll(alone, 1))];
   const versions = Object.values(serverVersions()).join(", ");
   await leaveCluster(cluster);
   process.stdout.write(`\ndatabase servers: ${versions}`);
