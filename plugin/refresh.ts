@@ -47,7 +47,7 @@ async function request(session: Session, target: Target): Promise<{ value: strin
   }
 }
 
-/** Done when the read that the request started has ended, stopped where somebody has to act on what it found. */
+/** Done when the read that the request started has ended, whatever it found: that was asked for. It says what somebody has to do. */
 function readVerdict(resource: Resource, before: Resource, value: string): Verdict {
   const { status, metadata } = resource;
   if (status?.lastReadRequest !== value) {
@@ -59,7 +59,9 @@ function readVerdict(resource: Resource, before: Resource, value: string): Verdi
   const another = began !== undefined && began !== before.status?.cycle?.startedAt;
   if (!another || !settledDown(resource) || status.cycle?.endedAt === undefined) return { state: "going" };
   const rests = restVerdict(resource);
-  return rests.state === "stopped"
-    ? { state: "stopped", message: `the database was read: ${rests.message}` }
-    : { state: "done", message: `${metadata.name} was read: ${status.phase ?? "unset"}` };
+  const message =
+    rests.state === "stopped"
+      ? `the database was read: ${rests.message}`
+      : `${metadata.name} was read: ${status.phase ?? "unset"}`;
+  return { state: "done", message };
 }

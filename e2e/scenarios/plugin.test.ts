@@ -40,8 +40,8 @@ test("a person reads, approves, refreshes and looks back with kubectl ptah", asy
 
   await database.sql("alter table orders add column surprise text");
   const refreshed = await ptah("refresh", "schema/orders", "--wait", "--wait-timeout", "3m");
-  expect(refreshed.code).toBe(1);
-  expect(refreshed.stderr).toContain("the database was read: orders is Blocked (PolicyBlocked)");
+  expect(refreshed.code).toBe(0);
+  expect(refreshed.stdout).toContain("the database was read: orders is Blocked (PolicyBlocked)");
   const drifted = await waitForPhase(lab, at, "Blocked");
   expect(drifted.status.conditions).toContainEqual(
     expect.objectContaining({ type: "Ready", reason: "PolicyBlocked", status: "False" }),
