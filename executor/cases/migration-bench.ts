@@ -80,7 +80,7 @@ export type Benches = Readonly<Record<EngineName, Bench>>;
  * One server of each kind. Their versions are printed: what was tried is part of the result.
  * @throws when one does not start; the others are ended then
  */
-export async function startBenches(): Promise<Benches> {
+async function startBenches(): Promise<Benches> {
   const starting = [postgresBench(), mysqlBench(), mysqlBench({ flavor: "mysql" })] as const;
   try {
     const [PostgreSQL, MariaDB, MySQL] = await Promise.all(starting);
@@ -92,8 +92,24 @@ export async function startBenches(): Promise<Benches> {
   }
 }
 
-export async function stopBenches(benches: Benches): Promise<void> {
+async function stopBenches(benches: Benches): Promise<void> {
   await Promise.all(ENGINES.map((name) => benches[name].stop()));
+}
+
+/** A test runner's own hooks, which this file does not import: it is no test. */
+interface Hooks {
+  beforeAll(work: () => Promise<void>): void;
+  afterAll(work: () => Promise<void>): void;
+}
+
+/** The servers of one test file, started before its tests and stopped behind them; there is none of them outside a test. */
+export function benchesFor({ beforeAll, afterAll }: Hooks): Benches {
+  const benches = {} as Benches;
+  beforeAll(async () => {
+    Object.assign(benches, await startBenches());
+  });
+  afterAll(() => stopBenches(benches));
+  return benches;
 }
 
 const linesWith = (path: string, kind: RegExp, text: string): number =>

@@ -1,25 +1,9 @@
 /** What a file makes of its session: it reaches neither its own row nor the next file. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  type Benches,
-  type EngineName,
-  migrationDirectory,
-  runUp,
-  startBenches,
-  startPtah,
-  stopBenches,
-} from "../cases/migration-bench.ts";
+import { benchesFor, type EngineName, migrationDirectory, runUp, startPtah } from "../cases/migration-bench.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
-
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
-  await stopBenches(benches);
-});
 
 const NO_TRANSACTION = "-- +ptah no_transaction\n";
 

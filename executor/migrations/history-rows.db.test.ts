@@ -1,26 +1,13 @@
 /** Rows and tables that cannot be believed or used are refused by a code, with what to do about them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  type Benches,
-  ENGINES,
-  type EngineName,
-  migrationDirectory,
-  ptah,
-  startBenches,
-  stopBenches,
-} from "../cases/migration-bench.ts";
+import { benchesFor, ENGINES, type EngineName, migrationDirectory, ptah } from "../cases/migration-bench.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
 const directory = migrationDirectory({ 1: "CREATE TABLE a (id int);\n" });
 
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
+afterAll(() => {
   directory.remove();
-  await stopBenches(benches);
 });
 
 const fresh = (engine: EngineName, sql?: string): Promise<string> => benches[engine].database(`rows_${++made}`, sql);

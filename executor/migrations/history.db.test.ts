@@ -2,14 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Benches,
+  benchesFor,
   ENGINES,
   type EngineName,
   type Files,
   migrationDirectory,
   ptah,
-  startBenches,
-  stopBenches,
 } from "../cases/migration-bench.ts";
 
 const CASES = join(import.meta.dirname, "history-cases");
@@ -20,17 +18,12 @@ const PTAH_TABLE = `CREATE TABLE schema_migrations (version bigint PRIMARY KEY, 
 
 type Row = Readonly<Record<string, unknown>>;
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
 const directories: string[] = [];
 
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
+afterAll(() => {
   for (const path of directories) rmSync(path, { recursive: true, force: true });
-  await stopBenches(benches);
 });
 
 const fresh = (engine: EngineName, sql?: string): Promise<string> => benches[engine].database(`history_${++made}`, sql);

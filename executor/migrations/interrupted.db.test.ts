@@ -1,30 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   type Bench,
-  type Benches,
+  benchesFor,
   ENGINES,
   type EngineName,
   type Files,
   migrationDirectory,
   openLine,
   ptah,
-  startBenches,
   startPtah,
-  stopBenches,
   through,
 } from "../cases/migration-bench.ts";
 import { until } from "../cases/test-server.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
-
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
-  await stopBenches(benches);
-});
 
 interface Scene {
   readonly bench: Bench;

@@ -1,25 +1,10 @@
 /** What a run says is kept, where the text of a file does not show what its statements do. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  type Benches,
-  type EngineName,
-  type Files,
-  runUp,
-  startBenches,
-  stopBenches,
-} from "../cases/migration-bench.ts";
+import { benchesFor, type EngineName, type Files, runUp } from "../cases/migration-bench.ts";
 import { until } from "../cases/test-server.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
-
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
-  await stopBenches(benches);
-});
 
 const NO_TRANSACTION = "-- +ptah no_transaction\n";
 

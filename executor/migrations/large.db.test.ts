@@ -1,20 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import {
-  type Benches,
-  ENGINES,
-  migrationDirectory,
-  ptah,
-  startBenches,
-  stopBenches,
-} from "../cases/migration-bench.ts";
+import { benchesFor, ENGINES, migrationDirectory, ptah } from "../cases/migration-bench.ts";
 import { say } from "../cases/server.ts";
 
 const APPLIED = 5_000;
 const LIMIT_MS = 2_000;
 const TRIES = 3;
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 const files = (count: number): Record<number, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [at + 1, textOf(at + 1)]));
 const textOf = (version: number): string =>
@@ -23,14 +16,9 @@ const textOf = (version: number): string =>
 const most = migrationDirectory(files(APPLIED + 256));
 const tooMany = migrationDirectory(files(APPLIED + 257));
 
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
+afterAll(() => {
   most.remove();
   tooMany.remove();
-  await stopBenches(benches);
 });
 
 const ROWS = `CREATE TABLE schema_migrations (version bigint PRIMARY KEY, description text NOT NULL, applied_at timestamp NULL,

@@ -3,31 +3,24 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Benches,
+  benchesFor,
   ENGINES,
   type EngineName,
   type Files,
   migrationDirectory,
   openLine,
   ptah,
-  startBenches,
   startPtah,
-  stopBenches,
   through,
 } from "../cases/migration-bench.ts";
 import { until } from "../cases/test-server.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
 const directories: string[] = [];
 
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
+afterAll(() => {
   for (const path of directories) rmSync(path, { recursive: true, force: true });
-  await stopBenches(benches);
 });
 
 const fresh = (engine: EngineName, sql?: string): Promise<string> =>

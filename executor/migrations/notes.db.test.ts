@@ -2,19 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Benches, migrationDirectory, ptah, startBenches, stopBenches } from "../cases/migration-bench.ts";
+import { benchesFor, migrationDirectory, ptah } from "../cases/migration-bench.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
 const directories: string[] = [];
 
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
+afterAll(() => {
   for (const path of directories) rmSync(path, { recursive: true, force: true });
-  await stopBenches(benches);
 });
 
 const BEYOND_LATIN1 = "naïve жёлтый 😀";

@@ -1,27 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  type Benches,
+  benchesFor,
   ENGINES,
   type EngineName,
   migrationDirectory,
   openBench,
   ptah,
   runUp,
-  startBenches,
-  stopBenches,
 } from "../cases/migration-bench.ts";
 import { readTable } from "./store.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
-
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
-  await stopBenches(benches);
-});
 
 const fresh = (engine: EngineName, sql?: string): Promise<string> =>
   benches[engine].database(`outcomes_${++made}`, sql);

@@ -1,27 +1,17 @@
 /** A version counts as applied only where its row is in the table: whatever stands before the table, no version runs twice unseen. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
-  type Benches,
+  benchesFor,
   ENGINES,
   type EngineName,
   type Files,
   migrationDirectory,
   ptah,
   runUp,
-  startBenches,
-  stopBenches,
 } from "../cases/migration-bench.ts";
 
-let benches: Benches;
+const benches = benchesFor({ beforeAll, afterAll });
 let made = 0;
-
-beforeAll(async () => {
-  benches = await startBenches();
-});
-
-afterAll(async () => {
-  await stopBenches(benches);
-});
 
 const TABLE = "CREATE TABLE t (id int)";
 const COLUMNS = `version bigint PRIMARY KEY, description text NOT NULL, applied_at timestamp NULL DEFAULT CURRENT_TIMESTAMP,
