@@ -108,9 +108,7 @@ for (const engine of ["MariaDB", "MySQL"] as const) {
   describe(`a session of ${engine} that is lost beside rows that no rollback takes back`, () => {
     const PAUSE = "DO SLEEP(60 /* lost */);\n";
     const versioned = "CREATE TABLE m (v int) ENGINE=MyISAM WITH SYSTEM VERSIONING";
-    const CASES: Readonly<
-      Record<string, { readonly setup?: string; readonly files: Files; readonly only?: EngineName }>
-    > = {
+    const CASES: Readonly<Record<string, { readonly setup?: string; readonly files: Files }>> = {
       "in another database": {
         setup: "CREATE DATABASE OTHER; CREATE TABLE OTHER.m (v int) ENGINE=MyISAM",
         files: { 1: `INSERT INTO OTHER.m VALUES (1);\n${PAUSE}` },
@@ -121,14 +119,15 @@ for (const engine of ["MariaDB", "MySQL"] as const) {
           2: `INSERT INTO m VALUES (1);\n${PAUSE}`,
         },
       },
-      "in a table with a history of its own": {
-        setup: versioned,
-        files: { 1: `INSERT INTO m VALUES (1);\n${PAUSE}` },
-        only: "MariaDB",
-      },
+      ...(engine === "MariaDB" && {
+        "in a table with a history of its own": {
+          setup: versioned,
+          files: { 1: `INSERT INTO m VALUES (1);\n${PAUSE}` },
+        },
+      }),
     };
-    for (const [where, { setup = "SELECT 1", files, only = engine }] of Object.entries(CASES)) {
-      test.if(only === engine)(`${where} leaves the outcome open`, async () => {
+    for (const [where, { setup = "SELECT 1", files }] of Object.entries(CASES)) {
+      test(`${where} leaves the outcome open`, async () => {
         const url = await fresh(engine, setup.replaceAll("OTHER", `kept_other_${made}`));
         const named = Object.entries(files).map(([v, text]) => [v, text.replaceAll("OTHER", `kept_other_${made - 1}`)]);
         const ended = runUp(url, Object.fromEntries(named));
