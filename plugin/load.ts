@@ -18,7 +18,7 @@ import type { Resource } from "./families.ts";
 import { limits } from "./limits.ts";
 import { familyOf } from "./resource.ts";
 import type { Session } from "./session.ts";
-import { stuckMessage } from "./wait.ts";
+import { settledDown, stuckMessage } from "./wait.ts";
 
 export type PlanChoice = "current" | "applied";
 
@@ -46,8 +46,7 @@ export function noPlan(resource: Resource): Failure {
   const { metadata, status } = resource;
   const kind = familyOf(resource) === "migration" ? "Migration" : "Schema";
   const none = `Ptah${kind} ${metadata.name} has no current plan (phase ${status?.phase ?? "none yet"})`;
-  const current = status?.observedGeneration === metadata.generation;
-  if (current && status?.activeOperation === undefined && status?.cycle?.next === undefined) {
+  if (settledDown(resource)) {
     return nothingStored(
       status?.phase === "InSync"
         ? `${none}: nothing is left to change; --applied shows the plan that ran last, where one did`
