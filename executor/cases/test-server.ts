@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import pg from "pg";
+import type { Stop } from "../cancel.ts";
 import { type LocalServer, startServer } from "./server.ts";
 
 /** A server for database tests: a container where a Docker daemon answers, a local server otherwise. */
@@ -77,3 +78,12 @@ export async function until(what: string, condition: () => Promise<boolean>, tim
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** What a schema command that runs in the test's own process is given beside its input: ample times, and nobody who stops it. */
+export const TIMING = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, expectedMajor: undefined };
+export const NEVER_STOPPED: Stop = {
+  signal: new AbortController().signal,
+  check: () => undefined,
+  exitCode: (code) => code,
+  dispose: () => undefined,
+};

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { database, runSql, type TestServer, testServer } from "../cases/test-server.ts";
+import { database, NEVER_STOPPED, runSql, type TestServer, TIMING, testServer } from "../cases/test-server.ts";
 import { Refused } from "../contract.ts";
 import { type ApplyResult, applyPlan, loadPlan } from "./apply.ts";
 import { parseExclusion } from "./exclude.ts";
@@ -22,14 +22,6 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-const timing = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, expectedMajor: undefined };
-const stop = {
-  signal: new AbortController().signal,
-  check: () => undefined,
-  exitCode: (code: number) => code,
-  dispose: () => undefined,
-};
-
 interface Planned {
   readonly url: string;
   readonly file: string;
@@ -42,8 +34,8 @@ async function plan(name: string, before: string, after: string): Promise<Planne
   writeFileSync(join(home, "schema.sql"), after);
   const file = join(work, `${name}.plan.json`);
   const result = await planSchema({
-    ...timing,
-    stop,
+    ...TIMING,
+    stop: NEVER_STOPPED,
     target: parseTarget(url, "target"),
     dev: parseTarget(server.url("postgres"), "scratch"),
     schemaFile: home,
@@ -58,8 +50,8 @@ async function plan(name: string, before: string, after: string): Promise<Planne
 
 const apply = ({ url, file }: Planned): Promise<ApplyResult> =>
   applyPlan(loadPlan(file).plan, {
-    ...timing,
-    stop,
+    ...TIMING,
+    stop: NEVER_STOPPED,
     target: parseTarget(url, "target"),
     planFile: file,
     dryRun: false,

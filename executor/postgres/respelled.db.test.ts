@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { database, runSql, type TestServer, testServer } from "../cases/test-server.ts";
+import { database, NEVER_STOPPED, runSql, type TestServer, TIMING, testServer } from "../cases/test-server.ts";
 import { Refused } from "../contract.ts";
 import { applyPlan, loadPlan } from "./apply.ts";
 import { type DriftResult, driftOf } from "./drift.ts";
@@ -23,14 +23,6 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-const timing = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, expectedMajor: undefined };
-const stop = {
-  signal: new AbortController().signal,
-  check: () => undefined,
-  exitCode: (code: number) => code,
-  dispose: () => undefined,
-};
-
 /** One database and the schema that is declared for it. */
 interface Pair {
   readonly url: string;
@@ -47,14 +39,21 @@ async function pair(name: string, before: string, after: string): Promise<Pair> 
   const planFile = join(work, `${name}.plan.json`);
   const target = parseTarget(url, "target");
   const dev = parseTarget(server.url("postgres"), "scratch");
-  const asked = { ...timing, stop, target, dev, schemaFile: home, exclusion: NO_EXCLUSION };
+  const asked = { ...TIMING, stop: NEVER_STOPPED, target, dev, schemaFile: home, exclusion: NO_EXCLUSION };
   return {
     url,
     plan: () => planSchema({ ...asked, protectedTables: [], mode: "file", output: planFile, dumpBinary: undefined }),
     drift: () => driftOf(asked),
     apply: async () => {
       const { plan } = loadPlan(planFile);
-      const result = await applyPlan(plan, { ...timing, stop, target, planFile, dryRun: false, mode: "file" });
+      const result = await applyPlan(plan, {
+        ...TIMING,
+        stop: NEVER_STOPPED,
+        target,
+        planFile,
+        dryRun: false,
+        mode: "file",
+      });
       return result.outcome;
     },
   };
