@@ -1,15 +1,15 @@
 /**
- * Compiles the one executable, build/ptah (docs/decisions/0005-single-executable.md).
+ * Compiles the one executable, build/ptah, or the file that is named (docs/decisions/0005-single-executable.md).
  * What only Bun has (the compiler) stands here; the product itself runs under Deno's rules.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 
 const root = dirname(import.meta.dir);
-const outfile = join(root, "build", "ptah");
+const outfile = resolve(process.argv[2] ?? join(root, "build", "ptah"));
 /** kubectl finds its plugins by this name; the executable plays the part it is called by. */
-const pluginLink = join(root, "build", "kubectl-ptah");
+const pluginLink = join(dirname(outfile), "kubectl-ptah");
 
 /** The parser finds its WebAssembly beside its own file, a path that exists only on the build machine. */
 const ASSET_LOOKUP = 'function findWasmBinary(){return locateFile("libpg-query.wasm")}';
@@ -51,8 +51,8 @@ async function build(): Promise<void> {
     rmSync(staging, { recursive: true });
   }
   rmSync(pluginLink, { force: true });
-  symlinkSync("ptah", pluginLink);
-  process.stdout.write(`build/ptah: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
+  symlinkSync(basename(outfile), pluginLink);
+  process.stdout.write(`${relative(root, outfile)}: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
 }
 
 async function compile(staged: string): Promise<void> {
