@@ -1,4 +1,4 @@
-/** `bun e2e/lab/start-database.ts NAMESPACE [NAME] [ENGINE] [MAJOR]`: a server in the lab, its URL in Secret `<name>-url`. */
+/** `make lab-database`: a server in the lab, its URL in Secret `<name>-url`. Arguments: NAMESPACE [NAME] [ENGINE] [MAJOR]. */
 import { runAs } from "../cluster/command-line.ts";
 import { ENGINES, type EngineName, isEngineName, type PostgresMajor } from "../cluster/database-pod.ts";
 import { defaultServerName, startDatabase } from "./database.ts";
@@ -9,7 +9,7 @@ import { answerTo, readStanding } from "./standing-server.ts";
 async function main([namespace, name, engine = "postgresql", major = "15"]: readonly string[]): Promise<number> {
   if (namespace === undefined || !isEngineName(engine) || (major !== "15" && major !== "17")) {
     process.stderr.write(
-      `usage: bun e2e/lab/start-database.ts NAMESPACE [NAME] [${Object.keys(ENGINES).join("|")}] [15|17]\n`,
+      `usage: make lab-database NAMESPACE=shop NAME=storefront [ENGINE=${Object.keys(ENGINES).join("|")}] [MAJOR=15|17]\n`,
     );
     return 2;
   }
