@@ -14,7 +14,7 @@ const MIXES: readonly (readonly [name: string, first: FamilyName, second: Family
 
 /** Variants of two resources that share a realm, by what may happen. */
 const VARIANTS: readonly (Pick<Scenario, "plays" | "budgets" | "deeper" | "managers"> & { readonly name: string })[] = [
-  { name: "kill", plays: "a Pod is killed", budgets: { kill: 1 }, deeper: { slow: 1 } },
+  { name: "kill", plays: "a Pod is killed", budgets: { kill: 1 } },
   { name: "stale", plays: "two managers, one with an old view", managers: 2, budgets: { stale: 1 } },
   { name: "hold", plays: "two managers, one paused before any effect", managers: 2, budgets: { hold: 1 } },
   { name: "ends", plays: "a run ends uncertain, acknowledged", budgets: { runFails: 1, acknowledge: 1 } },
