@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { commandsUnder, walkOf } from "./walk.ts";
+import { walkOf } from "./walk.ts";
 
 const PAGE = `# Product
 
@@ -22,7 +22,7 @@ Something before it.
 
 Something behind it.
 
-    not --of "any step"
+    not --of any step
 
 ## Next
 `;
@@ -44,10 +44,5 @@ describe("a walk of a page", () => {
   test("is not there under another heading, and a quotation has an end", () => {
     expect(() => walkOf(PAGE, "Your second walk")).toThrow("Your second walk");
     expect(() => walkOf(PAGE.replace('c" >', "c >"), "Your first walk")).toThrow("not closed");
-  });
-
-  test("has commands under a paragraph that belongs to no step", () => {
-    expect(commandsUnder(PAGE, "Something behind")).toEqual([{ text: 'not --of "any step"', exits: 0 }]);
-    expect(() => commandsUnder(PAGE, "Something else")).toThrow("Something else");
   });
 });

@@ -14,8 +14,6 @@ export interface WalkStep {
 
 /** A command stands seven columns in, under the text of its step. */
 const INDENT = "       ";
-/** One of a block that belongs to no step, four. */
-const BLOCK_INDENT = "    ";
 const COMMENT = /\s+# (.*)$/;
 
 /**
@@ -36,21 +34,6 @@ export function walkOf(page: string, heading: string): readonly WalkStep[] {
     else if (line.startsWith(INDENT)) steps.at(-1)?.lines.push(line.slice(INDENT.length));
   }
   return steps.map(({ number, lines: typed }) => ({ number, commands: commandsOf(typed) }));
-}
-
-/**
- * @param opening how the paragraph begins that the commands stand under
- * @returns the commands of indented blocks from there to the next heading
- * @throws Error when no paragraph begins so
- */
-export function commandsUnder(page: string, opening: string): readonly WalkCommand[] {
-  const lines = page.split("\n");
-  const from = lines.findIndex((line) => line.startsWith(opening));
-  if (from < 0) throw new Error(`the page has no paragraph that begins with "${opening}"`);
-  const after = lines.slice(from + 1);
-  const end = after.findIndex((line) => line.startsWith("#"));
-  const shown = (end < 0 ? after : after.slice(0, end)).filter((line) => line.startsWith(BLOCK_INDENT));
-  return commandsOf(shown.map((line) => line.slice(BLOCK_INDENT.length)));
 }
 
 /** Lines belong together until every quotation mark is closed. */
