@@ -39,6 +39,14 @@ test("in a namespace that is being deleted it names the command that still works
   expect(ran.stderr).toContain("kubectl ptah settle migration/orders -n shop");
 });
 
+test("--wait has what it waited for where the migration itself goes with the hold", async () => {
+  const world = heldMigration();
+  const ran = await run(world, ["acknowledge", "orders", "--yes", "--wait"], {
+    onSleep: () => world.drop(PLURAL, "orders"),
+  });
+  expect([ran.code, ran.stdout]).toEqual([0, expect.stringMatching(/the hold of .* is over, and orders is gone\n$/)]);
+});
+
 test("approving while a plan is still being made points to the wait for it", async () => {
   const world = heldMigration();
   world.status(

@@ -8,7 +8,7 @@ import type { Migration, Target, UnsettledRecord } from "./families.ts";
 import { checkLines, knownLines, unresolvedLines } from "./runchecks.ts";
 import { readResource, type Session } from "./session.ts";
 import { instant } from "./text.ts";
-import { waitUntil } from "./wait.ts";
+import { type Verdict, waitUntil } from "./wait.ts";
 
 const CONSEQUENCE =
   "Acknowledging ends the hold of this one run. The history is read again; versions that are pending then are planned anew " +
@@ -43,14 +43,13 @@ export async function acknowledge(
     `acknowledged: ${stored.metadata.name} for ${record.operationID}; the hold ends once nobody may still write\n`,
   );
   if (!flags.wait) return EXIT.printed;
-  const message = await waitUntil(session, target, flags.waitMs, (seen) =>
+  const over = `the hold of ${record.operationID} is over`;
+  const judge = (seen: Migration): Verdict =>
     family.record(seen)?.operationID === record.operationID
       ? { state: "going" }
-      : {
-          state: "done",
-          message: `the hold of ${record.operationID} is over; ${commandFor("wait", "migration", seen.metadata)} follows what comes`,
-        },
-  );
+      : { state: "done", message: `${over}; ${commandFor("wait", "migration", seen.metadata)} follows what comes` };
+  const gone = { uid: again.metadata.uid, gone: `${over}, and ${name} is gone` };
+  const message = await waitUntil(session, target, flags.waitMs, judge, gone);
   session.io.stdout(`${message}\n`);
   return EXIT.printed;
 }

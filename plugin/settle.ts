@@ -6,7 +6,7 @@ import type { Resource, Target, UnsettledRecord } from "./families.ts";
 import { mayWriteUntil } from "./runview.ts";
 import { readResource, type Session } from "./session.ts";
 import { field, instant } from "./text.ts";
-import { waitUntil } from "./wait.ts";
+import { type Verdict, waitUntil } from "./wait.ts";
 
 /** @throws Failure */
 export async function settle<T extends Resource>(
@@ -37,11 +37,12 @@ export async function settle<T extends Resource>(
   await session.client.patch(family.raw, at, patch, { timeoutMs: session.requestMs });
   session.io.stdout(`settled: ${record.operationID}; the record ends once nobody may still write\n`);
   if (!flags.wait) return EXIT.printed;
-  const message = await waitUntil(session, target, flags.waitMs, (seen) =>
-    family.record(seen)?.operationID === record.operationID
-      ? { state: "going" }
-      : { state: "done", message: `the record of ${record.operationID} is ended` },
-  );
+  const ended = `the record of ${record.operationID} is ended`;
+  const judge = (seen: T): Verdict =>
+    family.record(seen)?.operationID === record.operationID ? { state: "going" } : { state: "done", message: ended };
+  // A resource that is being deleted goes with its record.
+  const gone = { uid: again.metadata.uid, gone: `${ended}, and ${name} is gone` };
+  const message = await waitUntil(session, target, flags.waitMs, judge, gone);
   session.io.stdout(`${message}\n`);
   return EXIT.printed;
 }

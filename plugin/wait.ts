@@ -77,21 +77,31 @@ export function restVerdict(resource: Resource): Verdict {
 export const readingComes = <T extends Resource>(family: Family<T>, resource: T): boolean =>
   family.record(resource)?.next !== undefined;
 
+/** A write that was accepted and after which the resource may go: that it is gone answers what is waited for. */
+export interface Accepted {
+  readonly uid: string;
+  /** What is said when the object that was written is there no more. */
+  readonly gone: string;
+}
+
 /**
  * Looks until the verdict is no longer "going".
- * @throws Failure when the time is over, the resource is replaced or deleted, or it cannot be read for too long
+ * @throws Failure when the time is over, the resource is replaced or deleted (unless `accepted` says what that means), or it
+ * cannot be read for too long
  */
 export async function waitUntil<T extends Resource>(
   session: Session,
   target: Target<T>,
   timeoutMs: number,
   judge: (resource: T) => Verdict | Promise<Verdict>,
+  accepted?: Accepted,
 ): Promise<string> {
   const { io } = session;
   const end = io.monotonicMs() + timeoutMs;
   const seen: Seen<T> = { quiet: false };
   for (;;) {
-    const resource = await look(session, target, seen);
+    const resource = await look(session, target, seen, accepted);
+    if (typeof resource === "string") return resource;
     if (resource !== undefined) {
       refuseOther(seen, resource);
       const verdict = await judge(resource);
@@ -181,10 +191,24 @@ async function tellUnseen<T extends Resource>(
   say(session, sentence);
 }
 
-const look = <T extends Resource>(session: Session, target: Target<T>, seen: Seen<T>): Promise<T | undefined> =>
-  attempt(session, target.name, seen, () => readResource(session, target));
+/** One look. @returns the sentence to end with where the object that was written is gone */
+async function look<T extends Resource>(
+  session: Session,
+  target: Target<T>,
+  seen: Seen<T>,
+  accepted: Accepted | undefined,
+): Promise<T | string | undefined> {
+  try {
+    const found = await attempt(session, target.name, seen, () => readResource(session, target));
+    const another = accepted !== undefined && found !== undefined && found.metadata.uid !== accepted.uid;
+    return another ? accepted.gone : found;
+  } catch (error) {
+    if (accepted !== undefined && error instanceof Failure && error.exit === EXIT.nothingStored) return accepted.gone;
+    throw error;
+  }
+}
 
-/** One look. A failure that may pass is said once and tried again for a bounded time. */
+/** One reading. A failure that may pass is said once and tried again for a bounded time. */
 async function attempt<R>(
   session: Session,
   name: string,

@@ -416,4 +416,21 @@ describe("kubectl ptah settle", () => {
     });
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("is ended")]);
   });
+
+  test.each([
+    ["is gone", (world: World) => world.drop("ptahschemas", "orders")],
+    [
+      "has another object under its name",
+      (world: World) => {
+        const schema = world.get("ptahschemas", "orders");
+        world.put("ptahschemas", { ...schema, metadata: { ...schema.metadata, uid: "other" } });
+      },
+    ],
+  ])("--wait has what it waited for where the resource %s, because that is what was settled for", async (_, act) => {
+    const world = waitingWorld();
+    world.status({ phase: "Blocked", pendingObservation: record });
+    const ran = await run(world, ["settle", "orders", "--yes", "--wait"], { onSleep: () => act(world) });
+    expect([ran.code, ran.stderr]).toEqual([0, expect.not.stringContaining("there is no")]);
+    expect(ran.stdout).toEndWith(`the record of ${digest("e")} is ended, and orders is gone\n`);
+  });
 });
