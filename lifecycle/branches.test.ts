@@ -372,6 +372,9 @@ describe("what stops before anything ran", () => {
     const move = w.settle();
     expect(w.status.phase).toBe("Blocked");
     expect(w.condition("Ready")).toBe("False RealmConflict");
+    expect(w.status.conditions?.find(({ type }) => type === "Ready")?.message).toContain(
+      "PtahSchema application/other claims the same database realm, spec.target.coordinationKey orders.",
+    );
     expect(w.jobs.size).toBe(0);
     expect(move.kind === "rest" && (move.untilMs ?? 0) - w.wallMs).toBeLessThanOrEqual(60_000);
     w.others = [];

@@ -70,6 +70,13 @@ export function realmRefusal(
   return look === undefined ? refusal : { look };
 }
 
+/** A copied key is the likelier cause: sharing a realm that is two databases would only make them wait for one another. */
+const WAYS_OUT =
+  "If these are two databases, give each a name of its own. If it is one, remove or suspend one of them, or have every claimant set spec.target.sharedRealm.";
+
+const realmNamed = ({ coordinationKey, realmRef }: Context["spec"]["target"]): string =>
+  realmRef === undefined ? `spec.target.coordinationKey ${coordinationKey}` : `PtahRealm ${realmRef.name}`;
+
 const claims = (other: ClaimantFacts): boolean =>
   other.owes || (!other.suspended && !other.deleting && other.engineSupported);
 
@@ -100,7 +107,7 @@ function judgeCensus(c: Context, census: CensusFacts): Refusal | undefined {
   if (!exclusive && target.sharedRealm && others.every((other) => other.sharedRealm)) return undefined;
   return {
     reason: "RealmConflict",
-    sentence: `${KINDS[first.family]} ${first.namespace}/${first.name} claims the same database realm. Remove or suspend one, or have every claimant set spec.target.sharedRealm.`,
+    sentence: `${KINDS[first.family]} ${first.namespace}/${first.name} claims the same database realm, ${realmNamed(target)}. ${WAYS_OUT}`,
   };
 }
 
