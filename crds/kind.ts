@@ -47,6 +47,19 @@ export function conditionColumn(name: string, type: string, description: string)
   return { name, type: "string", jsonPath: `.status.conditions[?(@.type=="${type}")].status`, description };
 }
 
+/** Ready and why: what a list shows of a resource whose phase alone says little. */
+export function readyColumns(description: string): readonly PrinterColumn[] {
+  return [
+    conditionColumn("Ready", "Ready", description),
+    {
+      name: "Reason",
+      type: "string",
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+      description: "Why it is ready or not; kubectl ptah explain tells more of it.",
+    },
+  ];
+}
+
 /** A created object's name has at most 63 characters; one stored before the rule keeps its name. */
 export const NAME_FITS_A_LABEL: CelRule = {
   rule: "oldSelf.hasValue() || self.metadata.name.size() <= 63",

@@ -1,6 +1,6 @@
 /** PtahMigration: versioned migrations that somebody wrote. */
 import type * as v from "valibot";
-import { type CustomKind, columns, conditionColumn, NAME_FITS_A_LABEL } from "./kind.ts";
+import { type CustomKind, columns, NAME_FITS_A_LABEL, readyColumns } from "./kind.ts";
 import { PtahMigrationSpec } from "./migrationspec.ts";
 import { customObject } from "./object.ts";
 import { MigrationStatus } from "./status/migration.ts";
@@ -45,7 +45,7 @@ export const PTAH_MIGRATION: CustomKind = {
       description: "Content digest of the source.",
       wide: true,
     },
-    { ...conditionColumn("Ready", "Ready", "Whether nothing is pending and nothing is owed."), wide: true },
+    ...readyColumns("Whether nothing is pending and nothing is owed."),
   ),
 };
 

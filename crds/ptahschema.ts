@@ -1,6 +1,6 @@
 /** PtahSchema: a database schema that somebody declares. */
 import type * as v from "valibot";
-import { type CustomKind, columns, conditionColumn, NAME_FITS_A_LABEL } from "./kind.ts";
+import { type CustomKind, columns, conditionColumn, NAME_FITS_A_LABEL, readyColumns } from "./kind.ts";
 import { customObject } from "./object.ts";
 import { PtahSchemaSpec } from "./spec.ts";
 import { SchemaStatus } from "./status/schema.ts";
@@ -29,7 +29,7 @@ export const PTAH_SCHEMA: CustomKind = {
     conditionColumn("Drift", "DriftDetected", "Whether the database differs from what is declared."),
     conditionColumn("Needs Approval", "ApprovalRequired", "Whether a plan waits for a person."),
     conditionColumn("In Sync", "InSync", "Whether a fresh read proved that nothing is left to change."),
-    conditionColumn("Ready", "Ready", "Whether the database is as declared and nothing is owed."),
+    ...readyColumns("Whether the database is as declared and nothing is owed."),
   ),
 };
 
