@@ -52,7 +52,7 @@ export const CONDITION_TYPES = [
     polarity: "negative",
     whenTrue: "Blocked: the answer does not change until somebody changes an input.",
     whenFalse: "Not written as False.",
-    whenAbsent: "The resource is not blocked.",
+    whenAbsent: "The resource is not blocked, or only because spec.policy.apply is Never (ApplyDisabled).",
   },
   {
     type: "ArtifactResolved",

@@ -253,7 +253,7 @@ const READ_REASONS = [
     ],
     "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
     "author",
-    "As the message says; kubectl ptah explain CODE tells more of the code in it.",
+    "Correct the file, or the cause, that the message names; kubectl ptah explain CODE tells more of the code in it.",
   ),
   r(
     "ResultMissing",
@@ -337,7 +337,7 @@ const PLAN_REASONS = [
   r(
     "ApplyDisabled",
     ["ApprovalRequired=False", "Ready=False", "Progressing=False"],
-    "spec.policy.apply is Never: plans are recorded and none is applied.",
+    "spec.policy.apply is Never: plans are recorded and none is applied. A schema's phase is Blocked then and a migration's Planning; nothing is wrong, so Stalled is not set.",
     "author",
     "Set spec.policy.apply to OnApproval to let a plan run.",
   ),

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { json } from "../kube/testing.ts";
-import { run } from "./testing.ts";
+import { condition, run } from "./testing.ts";
 import { heldMigration, heldRun, lastRun } from "./testing-migration.ts";
 
 const TERMINATING = "unable to create new content in namespace shop because it is being terminated";
@@ -45,6 +45,23 @@ test("--wait has what it waited for where the migration itself goes with the hol
     onSleep: () => world.drop(PLURAL, "orders"),
   });
   expect([ran.code, ran.stdout]).toEqual([0, expect.stringMatching(/the hold of .* is over, and orders is gone\n$/)]);
+});
+
+test("approving where the reading keeps failing says why and what to do, and promises no end by itself", async () => {
+  const world = heldMigration();
+  const message = "History ended with authentication_failed: the server refused the password.";
+  const status = {
+    phase: "Reading",
+    unresolvedRun: undefined,
+    cycle: { next: "History", startedAt: "2026-01-01T00:00:00Z", generation: 1 },
+    conditions: [condition("Ready", "False", "OperationFailed", message)],
+  };
+  world.status(status, PLURAL);
+  for (const command of ["approve", "plan"]) {
+    const ran = await run(world, [command, "migration/orders"]);
+    expect([ran.code, ran.stderr]).toEqual([3, expect.not.stringContaining("under way")]);
+    expect(ran.stderr).toContain(`orders is Reading (OperationFailed): ${message} Next: Correct the database URL`);
+  }
 });
 
 test("approving while a plan is still being made points to the wait for it", async () => {

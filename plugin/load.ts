@@ -18,6 +18,7 @@ import type { Resource } from "./families.ts";
 import { limits } from "./limits.ts";
 import { familyOf } from "./resource.ts";
 import type { Session } from "./session.ts";
+import { troubleAt } from "./trouble.ts";
 import { settledDown, stuckMessage } from "./wait.ts";
 
 export type PlanChoice = "current" | "applied";
@@ -41,7 +42,7 @@ export interface Named {
   readonly fingerprint: string;
 }
 
-/** Why there is no plan to show, and whether one may be on its way. */
+/** Why there is no plan to show: whether one may be on its way, and what keeps it from coming. */
 export function noPlan(resource: Resource): Failure {
   const { metadata, status } = resource;
   const kind = familyOf(resource) === "migration" ? "Migration" : "Schema";
@@ -53,6 +54,8 @@ export function noPlan(resource: Resource): Failure {
         : `${none}: ${stuckMessage(resource)}`,
     );
   }
+  // What is tried over and over is under way for ever: the reason and the next step say more.
+  if (troubleAt(resource) !== undefined) return nothingStored(`${none}: ${stuckMessage(resource)}`);
   const wait = commandFor("wait", kind.toLowerCase(), metadata);
   return nothingStored(`${none}: a reading or a plan is under way; ${wait} returns when it is over`);
 }

@@ -38,7 +38,7 @@ test("of an operation that failed the code in the message says who acts and how"
   const step = (code: string) => stepOf(migration("OperationFailed", `History ended with ${code}: why.`));
   expect([step("connection_failed")?.who, step("history_refused")?.who]).toEqual(["database administrator", "author"]);
   expect(step("history_refused")?.lines).toEqual(["Change what the message names."]);
-  expect(nextOf(migration("OperationFailed", "no code in it"))).toBe("As the message says.");
+  expect(nextOf(migration("OperationFailed", "no code in it"))).toBe("Correct the file, or the cause, that the message names.");
 });
 
 test("a migration that is being deleted with a run on hold is told the one word that lets it go", () => {

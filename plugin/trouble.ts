@@ -36,7 +36,8 @@ export function troubleWatch(monotonicMs: () => number, before?: Resource): (res
   };
 }
 
-function troubleAt(resource: Resource): Trouble | undefined {
+/** What fails, or is held up, of the present declaration though the operator goes on trying, as the condition Ready tells it. */
+export function troubleAt(resource: Resource): Trouble | undefined {
   const ready = conditionOf(resource, "Ready");
   const current = resource.status?.observedGeneration === resource.metadata.generation;
   return current && ready?.status === "False" ? troubleOf(ready.reason, ready.message) : undefined;
