@@ -6,9 +6,10 @@ import type { MigrationDatabase } from "./database.ts";
 import { type Cause, causeOf, codes, type StatementFailure } from "./file-end.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
 import { explained } from "./own-statements.ts";
-import { refuseRollback, requireVersion, resume } from "./resume.ts";
-import { appliedEntry, isDirty, type RevisionTable } from "./revisions.ts";
+import { refuseOtherFiles, refuseRollback, requireVersion, resume } from "./resume.ts";
+import { appliedEntry, counted, isDirty, type RevisionTable } from "./revisions.ts";
 import { type Prepared, prepare } from "./run.ts";
+import { modifiedVersions, named } from "./select.ts";
 import { deleteRow, ensureTable, insertRow, readTable, updateRow } from "./store.ts";
 
 export interface ChangeInput {
@@ -34,6 +35,8 @@ export interface ChangeResult {
   readonly run?: readonly Rerun[];
   /** Of `recorded`, the versions of which nothing is run: a person's word stands for their statements. */
   readonly recorded_only?: readonly number[];
+  /** Versions that stay recorded with the checksum of another file than the directory's; absent where there is none. */
+  readonly checksum_kept?: readonly number[];
   /** Of a dry run: what would be done, in a sentence. */
   readonly would?: string;
   readonly error?: string;
@@ -61,6 +64,7 @@ export async function change(input: ChangeInput): Promise<ChangeResult> {
   await database.lock(input.lockTimeoutMs);
   try {
     const table = await readTable(database);
+    if (input.verb === "repair") refuseOtherFiles(input, table);
     if (input.verb === "repair" && input.resumeFrom !== undefined) return await resume(input, table, input.resumeFrom);
     const planned =
       input.verb === "set"
@@ -139,19 +143,40 @@ async function repair(input: ChangeInput, table: RevisionTable): Promise<Change>
     throw new Refused(
       "repair_incomplete",
       isDirty(row)
-        ? `version ${row.version} stopped after ${row.applied} of ${row.total} statements; run the rest with --resume-from ${row.applied + 1}, or say --force once the database is as if all had run`
+        ? `version ${row.version} stopped after ${row.applied} of ${counted(row.total)}; run the rest with --resume-from ${row.applied + 1}, or say --force once the database is as if all had run`
         : `the file of version ${row.version} is not the one that was applied; say --force to record it as it is now`,
     );
   }
   return { record: await prepareAll(input, [migration]), remove: [] };
 }
 
+/** No row that is clean is written again by `set` or `baseline`, whatever file it is of; a person is to know of those that stay. */
+function keptChecksums(
+  { directory }: ChangeInput,
+  { rows }: RevisionTable,
+  { record, remove }: Change,
+): readonly number[] {
+  const changed = new Set([...record.map(({ migration }) => migration.version), ...remove]);
+  return modifiedVersions(directory.migrations, rows).filter((version) => !changed.has(version));
+}
+
+const wouldKeep = (kept: readonly number[]): string =>
+  kept.length === 0
+    ? ""
+    : `; keep the row${kept.length === 1 ? "" : "s"} of ${named(kept)} with the checksums of other files`;
+
 async function carryOut(input: ChangeInput, table: RevisionTable, planned: Change): Promise<ChangeResult> {
   const { database } = input;
   const recorded = planned.record.map((p) => p.migration.version);
-  const told = { recorded, removed: planned.remove, recorded_only: recorded };
+  const kept = keptChecksums(input, table, planned);
+  const told = {
+    recorded,
+    removed: planned.remove,
+    recorded_only: recorded,
+    ...(kept.length === 0 ? {} : { checksum_kept: kept }),
+  };
   if (recorded.length + planned.remove.length === 0) return { outcome: "unchanged", ...told };
-  if (input.dryRun) return { outcome: "dry-run", ...told, would: wouldRecord(planned, table) };
+  if (input.dryRun) return { outcome: "dry-run", ...told, would: `${wouldRecord(planned, table)}${wouldKeep(kept)}` };
   await ensureTable(database, table);
   input.stop.check();
   const there = new Set(table.rows.map((row) => row.version));
@@ -197,8 +222,8 @@ function wouldRecord({ record, remove }: Change, table: RevisionTable): string {
     const row = table.rows.find((r) => r.version === version);
     const kept =
       row !== undefined && isDirty(row)
-        ? `; its row says that ${row.applied} of its ${row.total} statements are committed`
-        : `; it has ${statements.length} statements`;
+        ? `; its row says that ${row.applied} of its ${counted(row.total)} ${row.applied === 1 ? "is" : "are"} committed`
+        : `; it has ${counted(statements.length)}`;
     return `record version ${version} as applied and run none of its statements${kept}`;
   });
   if (remove.length > 0) parts.push(`remove the rows of ${remove.join(", ")}, whose statements are not undone`);

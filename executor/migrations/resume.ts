@@ -4,8 +4,9 @@ import { MAX_NAMES_IN_REPORT } from "../limits.ts";
 import { applyFile } from "./apply-file.ts";
 import type { ChangeInput, ChangeResult, Rerun } from "./maintain.ts";
 import type { Migration, MigrationDirectory } from "./migration.ts";
-import { isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
+import { counted, isDirty, partialChecksum, type Revision, type RevisionTable } from "./revisions.ts";
 import { guarded, type Prepared, prepare } from "./run.ts";
+import { modifiedVersions, named } from "./select.ts";
 import { sessionMade } from "./session-made.ts";
 import { ensureTable } from "./store.ts";
 
@@ -81,14 +82,14 @@ function refuseOffset(input: ChangeInput, row: Revision, { statements }: Prepare
   if (from > statements.length) {
     throw new Refused(
       "resume_out_of_range",
-      `the file has ${statements.length} statements, so it cannot be resumed from ${from}`,
+      `the file has ${counted(statements.length)}, so it cannot be resumed from ${from}`,
     );
   }
   if (input.force) return;
   if (from !== row.applied + 1) {
     throw new Refused(
       "resume_mismatch",
-      `${row.applied} statements are recorded as committed, so the next is ${row.applied + 1}; say --force to begin at ${from}`,
+      `${counted(row.applied)} ${row.applied === 1 ? "is" : "are"} recorded as committed, so the next is ${row.applied + 1}; say --force to begin at ${from}`,
     );
   }
   if (row.state !== "failed") {
@@ -103,6 +104,24 @@ function refuseOffset(input: ChangeInput, row: Revision, { statements }: Prepare
       "the statements that were committed are not the beginning of the file any more; put them back, or say --force",
     );
   }
+}
+
+/** Versions that the refusal of a whole history names. */
+const MAX_MODIFIED_NAMED = 5;
+
+/**
+ * A repair goes by the directory's file of its one version. Where the rows of other versions are of other files, the directory or the
+ * database is not the one that was meant, and that file has nothing to do with what the version left here.
+ * @throws Refused `history_modified`; the repaired version's own file may have been edited
+ */
+export function refuseOtherFiles({ directory, version }: ChangeInput, { rows }: RevisionTable): void {
+  const other = modifiedVersions(directory.migrations, rows).filter((modified) => modified !== version);
+  if (other.length === 0) return;
+  throw new Refused(
+    "history_modified",
+    `this database was given another file of ${named(other, MAX_MODIFIED_NAMED)} than the directory has, so the two may not belong together; nothing was changed: name the directory and the database that do, or correct rows that are wrong with migrations set`,
+    { objects: other.map(String) },
+  );
 }
 
 export function refuseRollback(row: Revision): void {

@@ -68,6 +68,9 @@ export const INTERRUPTED = "the migration was interrupted before its transaction
 
 export const isDirty = (row: Revision): boolean => row.state !== "applied";
 
+/** How many statements, for a sentence. */
+export const counted = (statements: number): string => `${statements} statement${statements === 1 ? "" : "s"}`;
+
 /** Checksum of a dirty row: over the sources of the statements that are committed, in order and without separator. */
 export function partialChecksum(statements: readonly Statement[], committed: number): string {
   const hash = createHash("sha256");

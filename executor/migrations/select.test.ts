@@ -91,6 +91,9 @@ describe("what a run would apply", () => {
         versions: [7],
       });
     }
+    const said = (total: number) => blocker(select([], [row(7, { state: "failed", applied: 0, total })]))?.message;
+    expect(said(1)).toContain("after 0 of 1 statement;");
+    expect(said(2)).toContain("after 0 of 2 statements;");
   });
 
   test("is refused for an edited file, but not where the table never held a checksum", () => {

@@ -1,6 +1,6 @@
 /** Which migrations a run would apply, and what each migration of the directory is to this database. Pure. */
 import type { Migration } from "./migration.ts";
-import { isDirty, type Revision } from "./revisions.ts";
+import { counted, isDirty, type Revision } from "./revisions.ts";
 
 export type MigrationState = "applied" | "modified" | "dirty" | "pending" | "out-of-order" | "checkpoint-covered";
 
@@ -88,13 +88,20 @@ export interface Blocker {
 export const MAX_PENDING = 256;
 const MAX_VERSIONS_NAMED = 20;
 
+/** Versions whose row is clean and holds another checksum than the directory's file: another file was applied, or it was edited. */
+export function modifiedVersions(migrations: readonly Migration[], rows: readonly Revision[]): readonly number[] {
+  return select(migrations, rows)
+    .standings.filter(({ state }) => state === "modified")
+    .map(({ migration }) => migration.version);
+}
+
 /** @returns undefined where the pending migrations may be run */
 export function blocker(selection: Selection): Blocker | undefined {
   const inState = (state: MigrationState): number[] =>
     selection.standings.filter((s) => s.state === state).map((s) => s.migration.version);
   const { dirty } = selection;
   if (dirty !== undefined) {
-    const message = `version ${dirty.version} is recorded as ${dirty.state} after ${dirty.applied} of ${dirty.total} statements; establish what it left in the database, then use migrations set or repair`;
+    const message = `version ${dirty.version} is recorded as ${dirty.state} after ${dirty.applied} of ${counted(dirty.total)}; establish what it left in the database, then use migrations set or repair`;
     return { code: "history_dirty", message, versions: [dirty.version] };
   }
   const modified = inState("modified");
@@ -120,8 +127,8 @@ export function blocker(selection: Selection): Blocker | undefined {
 }
 
 /** Versions for a sentence; the rest is counted. */
-export function named(versions: readonly number[]): string {
-  const shown = versions.slice(0, MAX_VERSIONS_NAMED).join(", ");
-  const rest = versions.length - MAX_VERSIONS_NAMED;
+export function named(versions: readonly number[], most = MAX_VERSIONS_NAMED): string {
+  const shown = versions.slice(0, most).join(", ");
+  const rest = versions.length - most;
   return `version${versions.length === 1 ? "" : "s"} ${shown}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

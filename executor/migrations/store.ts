@@ -2,7 +2,7 @@
 import { Failure, Refused } from "../contract.ts";
 import type { MigrationDatabase, Row } from "./database.ts";
 import { explained } from "./own-statements.ts";
-import { COLUMNS, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
+import { COLUMNS, counted, type Revision, type RevisionEntry, type RevisionTable } from "./revisions.ts";
 
 /** Most rows that are read: as many as a directory may have versions, and some that it no longer has. */
 const MAX_REVISIONS = 50_000;
@@ -80,7 +80,7 @@ function revisionOf(row: Row, columns: ReadonlySet<string>): Revision {
   const state = String(given("state", "applied"));
   const [applied, total] = [count("applied"), count("total")];
   if (state === "applied" && applied !== total) {
-    throw unreadable(`version ${version} is recorded as applied after ${applied} of ${total} statements`);
+    throw unreadable(`version ${version} is recorded as applied after ${applied} of ${counted(total)}`);
   }
   const millis = Number(row["execution_time_ms"]);
   return {
