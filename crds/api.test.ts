@@ -282,7 +282,9 @@ describe("reasons", () => {
       );
     }
     const advice = explainReason("AwaitingApproval").reason;
-    expect(advice && adviceFor(advice, "migration").next).toBe("kubectl ptah approve migration/NAME");
+    expect(advice && adviceFor(advice, "migration").next).toBe(
+      "kubectl ptah plan migration/NAME, then kubectl ptah approve migration/NAME",
+    );
     const held = explainReason("OutcomeUnknown").reason;
     expect(held && adviceFor(held, "migration")).toMatchObject({ who: "database administrator" });
   });

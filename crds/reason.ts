@@ -28,7 +28,10 @@ export const PLAN = "kubectl ptah plan NAME";
 export const REFRESH = "kubectl ptah refresh schema/NAME --wait";
 export const EDIT = "kubectl edit ptahschema NAME";
 export const EVENTS = "kubectl events --for ptahschema/NAME";
-export const APPROVE = "kubectl ptah approve NAME";
+/** Reading it comes first. */
+export const APPROVE = "kubectl ptah plan NAME, then kubectl ptah approve NAME";
+/** What comes of approving again what has failed. */
+export const SAME_WAY = "else the same statements may fail the same way";
 /** How the hold of a migration's run ends. */
 export const ACKNOWLEDGE: Advice = {
   who: "database administrator",
@@ -61,8 +64,8 @@ export const r = <const Word extends string>(
 
 /** What the tables write for a schema, and what the same command is for a migration. */
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
-  [/\bkubectl ptah (?:schema|plan) NAME\b/g, "kubectl ptah migration NAME"],
-  [/\bkubectl ptah (approve|settle|wait) NAME\b/g, "kubectl ptah $1 migration/NAME"],
+  [/\bkubectl ptah schema NAME\b/g, "kubectl ptah migration NAME"],
+  [/\bkubectl ptah (approve|plan|settle|wait) NAME\b/g, "kubectl ptah $1 migration/NAME"],
   [/\bptahschema(\/| )NAME\b/g, "ptahmigration$1NAME"],
   [/\bschema\/NAME\b/g, "migration/NAME"],
   [/\bspec\.desired\b/g, "spec.artifact"],

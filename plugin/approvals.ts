@@ -93,7 +93,7 @@ export const SCHEMA_APPROVALS: Approvals<Schema> = {
       fingerprint: spec.fingerprint,
       what: spec.statementCount === 1 ? "this statement" : `these ${spec.statementCount} statements`,
       losing: spec.destructive || loaded.unrecordedDestructive,
-      text: planText(loaded, session.namespace, undefined, session.colors),
+      text: planText(loaded, schema, session.namespace, session.colors),
     };
   },
   standing: (schema) => schema.status?.plan,

@@ -41,7 +41,8 @@ describe("kubectl ptah migration", () => {
     );
     expect(stdout).toContain("  2        applied  1/1         2025-12-01T00:00:00Z  12 ms  Orders");
     expect(stdout).toEndWith(
-      "Who acts:       approver\nNext:           kubectl ptah approve migration/orders -n shop\n",
+      "Who acts:       approver\n" +
+        "Next:           kubectl ptah plan migration/orders -n shop, then kubectl ptah approve migration/orders -n shop\n",
     );
   });
 
@@ -301,7 +302,7 @@ describe("kubectl ptah wait and refresh of a migration", () => {
 
   test("names the next command of a migration", async () => {
     const { stderr } = await run(waitingMigration(), ["wait", "migration/orders"]);
-    expect(stderr).toContain("Next: kubectl ptah approve migration/orders -n shop");
+    expect(stderr).toContain("then kubectl ptah approve migration/orders -n shop");
     expect(
       (await run(waitingMigration(), ["wait", "orders", "--for", "VerifyingHistory", "--wait-timeout", "2s"])).code,
     ).toBe(1);

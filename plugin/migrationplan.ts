@@ -6,6 +6,7 @@ import type { PtahMigrationPlan } from "../crds/ptahmigrationplan.ts";
 import { PLAN_CONTRACT_FILES } from "../crds/spec.ts";
 import type { MigrationStep } from "../crds/status/index.ts";
 import { type Custom, custom, orAbsent } from "../kube/index.ts";
+import { failedBeforeLines } from "./failedbefore.ts";
 import { failed, nothingStored } from "./failure.ts";
 import type { Migration } from "./families.ts";
 import { type Named, noPlan, ownedBy, type PlanChoice } from "./load.ts";
@@ -90,6 +91,7 @@ export function migrationPlanText(migration: Migration, plan: MigrationPlan, cho
     ...field("Versions", spec.stepCount),
     ...field("Stored", instant(metadata.creationTimestamp)),
     ...field("Applied", instant(ran)),
+    ...(choice === "current" ? failedBeforeLines(migration) : []),
     "",
     ...stepLines(migration, spec.migrations),
     "",

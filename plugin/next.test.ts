@@ -15,8 +15,12 @@ const migration = (reason: string, message?: string, status?: object, metadata?:
   resource("PtahMigration", reason, message, status, metadata);
 
 test("a command names the resource, its namespace and its kind", () => {
-  expect(nextOf(schema("AwaitingApproval"))).toBe("kubectl ptah approve orders -n shop");
-  expect(nextOf(migration("AwaitingApproval"))).toBe("kubectl ptah approve migration/orders -n shop");
+  expect(nextOf(schema("AwaitingApproval"))).toBe(
+    "kubectl ptah plan orders -n shop, then kubectl ptah approve orders -n shop",
+  );
+  expect(nextOf(migration("AwaitingApproval"))).toBe(
+    "kubectl ptah plan migration/orders -n shop, then kubectl ptah approve migration/orders -n shop",
+  );
   expect(nextOf(schema("Nonsense"))).toBeUndefined();
 });
 
@@ -38,7 +42,9 @@ test("of an operation that failed the code in the message says who acts and how"
   const step = (code: string) => stepOf(migration("OperationFailed", `History ended with ${code}: why.`));
   expect([step("connection_failed")?.who, step("history_refused")?.who]).toEqual(["database administrator", "author"]);
   expect(step("history_refused")?.lines).toEqual(["Change what the message names."]);
-  expect(nextOf(migration("OperationFailed", "no code in it"))).toBe("Correct the file, or the cause, that the message names.");
+  expect(nextOf(migration("OperationFailed", "no code in it"))).toBe(
+    "Correct the file, or the cause, that the message names.",
+  );
 });
 
 test("a migration that is being deleted with a run on hold is told the one word that lets it go", () => {

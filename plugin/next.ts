@@ -1,7 +1,10 @@
 /** The next step of a resource, with commands as they can be pasted. */
+
+import { APPROVE, SAME_WAY } from "../crds/reason.ts";
 import { type Advice, adviceFor, explainReason, type Reason, SETTLE } from "../crds/reasons.ts";
 import { codeIn } from "../crds/trouble.ts";
 import { dirtySteps } from "./dirty.ts";
+import { failedBefore } from "./failedbefore.ts";
 import type { Migration, Resource } from "./families.ts";
 import { whyAPlanWaits } from "./lastapply.ts";
 import { conditionOf, familyOf } from "./resource.ts";
@@ -22,7 +25,16 @@ export function stepOf(resource: Resource): Step | undefined {
     return placed(SETTLE, resource, ready.message);
   const lines = entry.reason === "HistoryDirty" && migration !== undefined ? dirtySteps(migration) : undefined;
   if (lines !== undefined) return { who: "database administrator", lines };
+  const again = entry.reason === "AwaitingApproval" && migration !== undefined ? failedBefore(migration) : undefined;
+  if (again !== undefined) return afterFailedRun(again, resource);
   return placed(whyAPlanWaits(resource)?.advice ?? adviceAt(entry, resource, ready.message), resource, ready.message);
+}
+
+/** The plan that waits holds the files whose run failed: what failed comes before what is to be done. */
+function afterFailedRun(failed: string, resource: Resource): Step {
+  const next = `Correct the file, or the cause, that the message names, ${SAME_WAY}. Then ${APPROVE}`;
+  const { who, lines } = placed(adviceFor({ who: "author", next }, familyOf(resource)), resource, "");
+  return { who, lines: [`${failed[0]?.toUpperCase()}${failed.slice(1)} ${lines.join(" ")}`] };
 }
 
 /** The same as the end of a message: a choice of commands on lines of its own, so that each can be pasted. */

@@ -39,8 +39,7 @@ export async function schemaPlan(
     const script = sqlScript(loaded.document);
     return session.io.outputIsTerminal ? visible(script) : script;
   }
-  const appliedAt = choice === "applied" ? schema.status?.applied?.completedAt : undefined;
-  return planText(loaded, session.namespace, appliedAt, session.colors);
+  return planText(loaded, schema, session.namespace, session.colors);
 }
 
 /** A migration's plan: its versions and their checksums. @throws Failure; usage for SQL, which it does not hold */

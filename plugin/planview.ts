@@ -1,5 +1,7 @@
 /** A plan as a person reads it: what it is, then every statement with its class and reason. */
 import type { PlanDocument, PlanStatement } from "../sql/index.ts";
+import { failedBeforeLines } from "./failedbefore.ts";
+import type { Schema } from "./families.ts";
 import { laidOut } from "./layout.ts";
 import type { LoadedPlan } from "./load.ts";
 import { type Colors, field, instant, visible } from "./text.ts";
@@ -69,7 +71,11 @@ function terminated(sql: string): string {
 }
 
 /** The plan as text, facts first. */
-export function planText(loaded: LoadedPlan, namespace: string, appliedAt: string | undefined, colors: Colors): string {
-  const lines = [...planFacts(loaded, namespace, appliedAt), "", ...statementLines(loaded.document, colors)];
+export function planText(loaded: LoadedPlan, schema: Schema, namespace: string, colors: Colors): string {
+  const facts =
+    loaded.choice === "applied"
+      ? planFacts(loaded, namespace, schema.status?.applied?.completedAt)
+      : [...planFacts(loaded, namespace, undefined), ...failedBeforeLines(schema)];
+  const lines = [...facts, "", ...statementLines(loaded.document, colors)];
   return `${lines.join("\n").trimEnd()}\n`;
 }

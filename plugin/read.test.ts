@@ -195,7 +195,9 @@ describe("kubectl ptah schema", () => {
     const ran = await run(waitingWorld(), ["schema", "orders"]);
     expect(ran.stdout).toContain("Phase:          AwaitingApproval\n");
     expect(ran.stdout).toContain("Ready:          False (AwaitingApproval)\n");
-    expect(ran.stdout).toContain("Who acts:       approver\nNext:           kubectl ptah approve orders -n shop\n");
+    expect(ran.stdout).toContain(
+      "Who acts:       approver\nNext:           kubectl ptah plan orders -n shop, then kubectl ptah approve orders",
+    );
   });
 
   test("has a versioned JSON form", async () => {
@@ -374,7 +376,7 @@ describe("usage", () => {
 
   test("explain and version need no cluster", async () => {
     const ran = await run(waitingWorld(), ["explain", "AwaitingApproval"]);
-    expect(ran.stdout).toContain("Next:           kubectl ptah approve NAME");
+    expect(ran.stdout).toContain("Next:           kubectl ptah plan NAME, then kubectl ptah approve NAME");
     const version = await run(waitingWorld(), ["version", "-o", "json"]);
     expect(JSON.parse(version.stdout)).toMatchObject({ version: 1, kind: "Version" });
     expect([...ran.requests, ...version.requests]).toEqual([]);

@@ -94,7 +94,7 @@ describe("kubectl ptah wait", () => {
     const ran = await run(waitingWorld(), ["wait", "schema/orders"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toContain(
-      "orders is AwaitingApproval (AwaitingApproval): a plan waits. Next: kubectl ptah approve orders -n shop",
+      "orders is AwaitingApproval (AwaitingApproval): a plan waits. Next: kubectl ptah plan orders -n shop, then kubectl ptah approve orders -n shop",
     );
   });
 
