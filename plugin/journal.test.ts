@@ -66,6 +66,27 @@ describe("the journal of a run that was held", () => {
   });
 });
 
+test("what a settled run said when it ended is marked as over", async () => {
+  const message = "The run stopped half-way. It is never replayed: nothing runs until a reading settles it.";
+  const verification = {
+    outcome: "Blocked",
+    reason: "HistoryDirty",
+    historyFingerprint: digest("5"),
+    observedAt: at(5),
+  };
+  const world = settledWorld([END]);
+  world.status({ lastRun: lastRun({ message, verification }) }, PLURAL);
+  const byReading = (await run(world, ["migration", "orders"])).stdout;
+  expect(byReading).toContain(`Run message:    ${message} (That is over: settled ${at(7)} by a reading.)\n`);
+  expect(byReading).toContain(
+    `Run verified:   Blocked (HistoryDirty), read ${at(5)} (settled ${at(7)} by a reading)\n`,
+  );
+  world.status({ resolvedRun: resolved({ resolution: "Acknowledged", by: { username: "dora" } }) }, PLURAL);
+  expect((await run(world, ["migration", "orders"])).stdout).toContain(`(settled ${at(7)} by dora)`);
+  world.status({ resolvedRun: resolved({ operationID: digest("d") }) }, PLURAL);
+  expect((await run(world, ["migration", "orders"])).stdout).not.toContain("over");
+});
+
 test("a list and a question for the applied plan say of a settled run that it is settled", async () => {
   const world = settledWorld([END]);
   expect((await run(world, ["migration"])).stdout).toContain("  Partial (settled)\n");

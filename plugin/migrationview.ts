@@ -92,7 +92,7 @@ function migrationLines(session: Session, { migration, silence, warning, plan, u
     ...field("Unresolved run", unsettledOf(status?.unresolvedRun)),
     ...field("Held until", heldUntil(migration)),
     ...field("Resolved run", resolvedOf(migration)),
-    ...(status?.lastRun === undefined ? [] : ["", ...runLines(status.lastRun)]),
+    ...(status?.lastRun === undefined ? [] : ["", ...runLines(status.lastRun, status.resolvedRun)]),
     ...pendingLines(migration, plan, unshown),
     ...revisionLines(status?.history),
     ...conditionLines(migration, [["Run message", status?.lastRun?.message]]),

@@ -1,5 +1,5 @@
 /** A migration's run as a person reads it: how it ended and where it stopped. Numbers and names, never SQL. */
-import type { MigrationHistory, MigrationRun, RunFailure } from "../crds/status/index.ts";
+import type { MigrationHistory, MigrationRun, ResolvedRun, RunFailure } from "../crds/status/index.ts";
 import type { UnsettledRecord } from "./families.ts";
 import { field, instant, visible } from "./text.ts";
 
@@ -47,9 +47,26 @@ function authorityOf({ approval, authorization }: MigrationRun): string | undefi
   return authorization === "Policy" ? "policy (apply: Always)" : undefined;
 }
 
-/** The last run, field by field. */
-export function runLines(run: MigrationRun): string[] {
+/** Of a run that was held and is settled: when, and by whom or what. */
+function settledBy(run: MigrationRun, resolved: ResolvedRun | undefined): string | undefined {
+  if (resolved?.operationID !== run.operationID) return undefined;
+  const who = resolved.by === undefined ? BY_ITSELF[resolved.resolution] : visible(resolved.by.username);
+  return `settled ${instant(resolved.resolvedAt)} by ${who}`;
+}
+
+const BY_ITSELF: Readonly<Record<ResolvedRun["resolution"], string>> = {
+  Reading: "a reading",
+  Superseded: "a newer declaration",
+  Acknowledged: "an acknowledgment",
+  Settled: "a person's word",
+};
+
+/** The last run, field by field; what it said when it ended is marked where it was settled since, lest it read as if it stood. */
+export function runLines(run: MigrationRun, resolved: ResolvedRun | undefined): string[] {
   const { verification } = run;
+  const settled = settledBy(run, resolved);
+  const mark = settled === undefined ? "" : ` (${settled})`;
+  const message = run.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ");
   return [
     ...field("Last run", `${run.outcome}${run.finishedAt === undefined ? "" : `, ended ${instant(run.finishedAt)}`}`),
     ...field("Run operation", run.operationID),
@@ -58,14 +75,14 @@ export function runLines(run: MigrationRun): string[] {
     ...field("Run Job", run.job?.name),
     ...field("Run applied", run.appliedVersions === undefined ? undefined : appliedOf(run)),
     ...field("Run stopped at", run.failure && stoppedAt(run.failure)),
-    ...field("Run message", run.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
+    ...field("Run message", message && `${message}${settled === undefined ? "" : ` (That is over: ${settled}.)`}`),
     ...field(
       "Run verified",
       verification === undefined
         ? run.targetIdentityDigest === undefined
           ? "no: it named no database"
           : "not yet by a reading of the database that it named"
-        : `${verification.outcome}${verification.reason === undefined ? "" : ` (${verification.reason})`}, read ${instant(verification.observedAt)}`,
+        : `${verification.outcome}${verification.reason === undefined ? "" : ` (${verification.reason})`}, read ${instant(verification.observedAt)}${mark}`,
     ),
   ];
 }
