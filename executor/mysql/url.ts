@@ -99,7 +99,11 @@ function locationOf(text: string, refuse: Refuse): Location {
   if (driver !== null) return driverLocation(driver, refuse);
   const match = /^(?:mysql|mariadb):\/\/(?:(.*)@)?(\[[^\]]*\]|[^:/@]*)(?::(\d*))?\/([^/]*)$/is.exec(text);
   if (match === null)
-    return refuse(text.includes(",") ? "names more than one host; name one" : "is not a mysql:// URL");
+    return refuse(
+      text.includes(",")
+        ? "names more than one host; name one"
+        : "is not of the form mysql://user@host:port/database or user@tcp(host:port)/database",
+    );
   const [, userInfo = "", host = "", port = "", path = ""] = match;
   if (host.startsWith("[") && port === "") refuse("has an IPv6 address without a port; name the port");
   if (/%2f|%3f|%25/i.test(path)) refuse("has a database name with an encoded slash, question mark or percent sign");

@@ -39,6 +39,11 @@ const PARAMETERS: readonly string[] = [
   "application_name",
 ];
 
+const SCHEME = /^(?:postgres|postgresql|pgx):\/\//;
+
+/** Whether this is a URL of PostgreSQL, by its scheme. */
+export const isPostgresUrl = (url: string): boolean => SCHEME.test(url.trim());
+
 /**
  * Reads a `postgres://` URL as libpq does, with the sslmode rules applied by ourselves (the driver would read `require` as
  * `verify-full`). What is not honoured is refused by its name: an ignored security parameter would be worse than none.
@@ -125,10 +130,9 @@ interface Location {
 }
 
 function splitUrl(url: string, refuse: Refuse): { location: Location; query: URLSearchParams } {
-  const match = /^(?:postgres|postgresql|pgx):\/\/(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(
-    url.trim(),
-  );
-  if (match === null) return refuse("is not a postgres:// URL");
+  if (!isPostgresUrl(url)) return refuse("is not a postgres:// or postgresql:// URL, the forms that are taken here");
+  const match = /^(?:([^@/?#]*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url.trim().replace(SCHEME, ""));
+  if (match === null) return refuse(UNESCAPED);
   const [, userInfo = "", authority = "", path = "", search = ""] = match;
   const colon = userInfo.indexOf(":");
   const hostPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(authority);
