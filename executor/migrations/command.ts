@@ -1,11 +1,11 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
 import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "../contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, parseDurationMs, readFlags, shown } from "../flags.ts";
-import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
+import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags, shown } from "../flags.ts";
+import { DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
-import type { MigrationDatabase, OpenOptions, TableName } from "./database.ts";
 import type { MigrationDirectory } from "./migration.ts";
+import { type Where, withDatabase } from "./open.ts";
 import { refusedBy } from "./refuse.ts";
 import type { RunMode } from "./run.ts";
 
@@ -117,9 +117,10 @@ function fixedFlag(flags: Flags, name: string, allowed: readonly string[]): void
 }
 
 async function statusCommand(flags: Flags, stop: Stop): Promise<number> {
+  const where: Where = {};
   try {
     const directory = await directoryOf(flags);
-    return await withDatabase(flags, stop, async (database) => {
+    return await withDatabase(flags, stop, where, async (database) => {
       const { status } = await import("./status.ts");
       const document = await status(database, directory);
       await print(document);
@@ -127,7 +128,7 @@ async function statusCommand(flags: Flags, stop: Stop): Promise<number> {
     });
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    await print({ contract_version: CONTRACT_VERSION, ...endingOf(error) });
+    await print({ contract_version: CONTRACT_VERSION, ...where, ...endingOf(error) });
     return EXIT.error;
   }
 }
@@ -135,13 +136,14 @@ async function statusCommand(flags: Flags, stop: Stop): Promise<number> {
 async function upCommand(flags: Flags, stop: Stop): Promise<number> {
   const mode = modeOf(flags);
   const base = { contract_version: CONTRACT_VERSION, direction: "up" };
+  const where: Where = {};
   try {
     const { readSequence } = await import("./sequence.ts");
     const { up } = await import("./run.ts");
     const file = flags.text("expect-sequence");
     const expected = file === undefined ? undefined : readSequence(file);
     const directory = await directoryOf(flags);
-    return await withDatabase(flags, stop, async (database) => {
+    return await withDatabase(flags, stop, where, async (database) => {
       if (mode === "all" && database.engine !== "postgresql") {
         throw new Refused(
           "transaction_mode_unsupported",
@@ -157,7 +159,7 @@ async function upCommand(flags: Flags, stop: Stop): Promise<number> {
         lockTimeoutMs: lockTimeoutMs(flags),
         stop,
       });
-      await print({ ...base, ...result });
+      await print({ ...base, ...where, ...result });
       return ["up-to-date", "applied", "dry-run"].includes(result.outcome) ? EXIT.ok : EXIT.error;
     });
   } catch (error) {
@@ -166,6 +168,7 @@ async function upCommand(flags: Flags, stop: Stop): Promise<number> {
     const { outcome: _, failure: cause, ...ending } = endingOf(error);
     await print({
       ...base,
+      ...where,
       outcome: "failed",
       planned: [],
       applied: [],
@@ -191,6 +194,7 @@ async function hashCommand(flags: Flags): Promise<number> {
 
 async function changeCommand(verb: "set" | "baseline" | "repair", flags: Flags, stop: Stop): Promise<number> {
   const base = { contract_version: CONTRACT_VERSION, command: verb };
+  const where: Where = {};
   const version = versionOf(flags, "version", verb === "set" ? 0 : 1);
   if (version === undefined) throw new UsageError(`migrations ${verb} needs --version`);
   const resumeFrom = verb === "repair" ? versionOf(flags, "resume-from", 1) : undefined;
@@ -202,7 +206,7 @@ async function changeCommand(verb: "set" | "baseline" | "repair", flags: Flags, 
       );
     }
     const directory = await directoryOf(flags);
-    return await withDatabase(flags, stop, async (database) => {
+    return await withDatabase(flags, stop, where, async (database) => {
       const { change } = await import("./maintain.ts");
       const result = await change({
         verb,
@@ -215,12 +219,12 @@ async function changeCommand(verb: "set" | "baseline" | "repair", flags: Flags, 
         lockTimeoutMs: lockTimeoutMs(flags),
         stop,
       });
-      await print({ ...base, ...result });
+      await print({ ...base, ...where, ...result });
       return ["changed", "unchanged", "dry-run"].includes(result.outcome) ? EXIT.ok : EXIT.error;
     });
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    await print({ ...base, ...endingOf(error) });
+    await print({ ...base, ...where, ...endingOf(error) });
     return EXIT.error;
   }
 }
@@ -258,48 +262,4 @@ async function directoryOf(flags: Flags): Promise<MigrationDirectory> {
   const result = readDirectory(requireDirectory(flags), { requireSum: flags.on("verify-sum") });
   if ("refusal" in result) throw refusedBy(result.refusal);
   return result.directory;
-}
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/;
-
-function tableName(flags: Flags): TableName {
-  const table = flags.text("migrations-table") ?? "schema_migrations";
-  const schema = flags.text("migrations-schema");
-  if (!NAME.test(table)) throw new UsageError("--migrations-table must be a plain name");
-  if (schema !== undefined && !NAME.test(schema)) throw new UsageError("--migrations-schema must be a plain name");
-  return { schema, table };
-}
-
-/** Opens the session that the URL's scheme asks for, and closes it. */
-async function withDatabase(
-  flags: Flags,
-  stop: Stop,
-  use: (database: MigrationDatabase) => Promise<number>,
-): Promise<number> {
-  const url = flags.text("db-url");
-  if (url === undefined) throw new Refused("missing_target", "no database URL is given (PTAH_DB_URL)");
-  const timeout = flags.text("connect-timeout");
-  const options = {
-    connectTimeoutMs: timeout === undefined ? DEFAULT_CONNECT_TIMEOUT_MS : parseBoundMs(timeout, "connect-timeout"),
-    name: tableName(flags),
-    stop,
-  };
-  stop.check();
-  const database = await openDatabase(url, options);
-  try {
-    return await use(database);
-  } finally {
-    await database.end();
-  }
-}
-
-async function openDatabase(url: string, options: OpenOptions): Promise<MigrationDatabase> {
-  const { isMysqlUrl, parseMysqlTarget } = await import("../mysql/url.ts");
-  if (isMysqlUrl(url)) {
-    const { openMysql } = await import("./mysql.ts");
-    return openMysql(parseMysqlTarget(url, "the database URL"), options);
-  }
-  const { parseTarget } = await import("../postgres/url.ts");
-  const { openPostgres } = await import("./postgres.ts");
-  return openPostgres(parseTarget(url, "the database URL"), options);
 }
