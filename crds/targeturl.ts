@@ -34,9 +34,10 @@ export interface TargetParts {
 }
 
 const MESSAGES: Readonly<Record<TargetUrlProblem, string>> = {
+  // Without a password in the form: whoever hides credentials in what is logged would take that for one.
   url_not_parsable:
-    "The database URL is no URL of the form postgres://user:password@host:port/database?parameters, or mysql:// for MySQL " +
-    "and MariaDB. Write it so, with special characters percent-encoded.",
+    "The database URL is no URL of the form postgres://user@host:port/database?parameters, or mysql:// for MySQL and " +
+    "MariaDB, with :password behind the user. Write it so, with special characters percent-encoded.",
   scheme_not_supported:
     "The database URL's scheme is not one of spec.target.engine: postgres or postgresql for PostgreSQL, mysql or mariadb for MySQL.",
   host_missing: "The database URL names no host. Name one, or a socket: ?host=/path (PostgreSQL), unix(/path) (MySQL).",
