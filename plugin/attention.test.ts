@@ -74,6 +74,7 @@ describe("a manager that does not run", () => {
     const listed = await run(world, ["schema"]);
     expect(listed.stdout).toContain("5m overdue");
     expect(listed.stderr).toContain("no manager has looked at orders, whose read is overdue, for 5m");
+    expect((await run(world, ["schema", "-A"])).stderr).toContain("looked at shop/orders, whose read is overdue,");
     world.status({ phase: "Suspended" });
     expect((await run(world, ["schema"])).stderr).toBe("");
     world.status({ phase: "InSync", nextReconciliationTime: "2026-01-01T01:00:00Z" });

@@ -25,12 +25,16 @@ export interface Unseen {
   readonly sinceMs: number;
 }
 
-/** What of a resource no manager has looked at yet; undefined where nothing is due. */
-export function unseenOf(resource: Resource, nowMs: number): Unseen | undefined {
+/**
+ * What of a resource no manager has looked at yet; undefined where nothing is due.
+ * @param everywhere the reader looks at several namespaces, so that a name alone says too little
+ */
+export function unseenOf(resource: Resource, nowMs: number, everywhere = false): Unseen | undefined {
   const { metadata, status } = resource;
+  const name = everywhere ? `${metadata.namespace ?? ""}/${metadata.name}` : metadata.name;
   if (status?.observedGeneration !== metadata.generation) {
     return {
-      what: `generation ${metadata.generation ?? 1} of ${metadata.name}`,
+      what: `generation ${metadata.generation ?? 1} of ${name}`,
       sinceMs: changedMs(resource) ?? nowMs,
     };
   }
@@ -39,10 +43,10 @@ export function unseenOf(resource: Resource, nowMs: number): Unseen | undefined 
   const requested = metadata.annotations?.[annotation.readRequestedAt];
   const requestedMs = Date.parse(requested ?? "");
   if (!Number.isNaN(requestedMs) && requested !== status?.lastReadRequest) {
-    return { what: `the read that was asked for of ${metadata.name}`, sinceMs: requestedMs };
+    return { what: `the read that was asked for of ${name}`, sinceMs: requestedMs };
   }
   const dueMs = Date.parse(status?.nextReconciliationTime ?? "");
-  return dueMs < nowMs ? { what: `${metadata.name}, whose read is overdue,`, sinceMs: dueMs } : undefined;
+  return dueMs < nowMs ? { what: `${name}, whose read is overdue,`, sinceMs: dueMs } : undefined;
 }
 
 /** When somebody last changed anything but the status, by the API server's clock. */

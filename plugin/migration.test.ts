@@ -202,7 +202,9 @@ describe("the name of a resource", () => {
   test("asks for the kind where both have it, and does nothing", async () => {
     const ran = await run(both(), ["approve", "orders", "--yes"]);
     expect([ran.code, ran.stdout, writes(ran.requests)]).toEqual([2, "", []]);
-    expect(ran.stderr).toBe("kubectl-ptah: there are several orders; write schema/orders or migration/orders\n");
+    expect(ran.stderr).toBe(
+      "kubectl-ptah: a schema and a migration are both called orders; write schema/orders or migration/orders\n",
+    );
     expect((await run(both(), ["plan", "migration/orders"])).stdout).toStartWith("Migration:");
     expect((await run(both(), ["plan", "ptahschema/orders"])).stdout).toStartWith("Schema:");
   });
@@ -447,6 +449,7 @@ test("what holds a migration is printed once by wait and once by the view, with 
   for (const ran of [await run(world, ["wait", "orders"]), await run(world, ["migration", "orders"])]) {
     const text = ran.stdout + ran.stderr;
     expect(text.split(message)).toHaveLength(2);
+    expect(text).not.toContain("orders: Blocked\n");
     expect(text).toContain("--version 4 --resume-from 2");
     expect(text).toContain("kubectl ptah refresh migration/orders -n shop --wait");
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { refusal } from "../kube/testing.ts";
 import { contentDigest } from "../sql/index.ts";
 import { digest, planDocument, run, type Stored, type World, waitingWorld } from "./testing.ts";
 
@@ -97,6 +98,20 @@ describe("kubectl ptah plan", () => {
     const ran = await run(world, ["plan", "orders", "-o", "sql"]);
     expect(ran.code).toBe(0);
     expect(ran.stdout.split(";\n")).toHaveLength(61);
+  });
+
+  test("a namespace that does not exist is named as such, unless the user may not know that", async () => {
+    const world = waitingWorld();
+    for (const argv of [
+      ["schema", "orders"],
+      ["plan", "orders"],
+    ]) {
+      const ran = await run(world, [...argv, "-n", "nons"]);
+      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining(": namespace nons does not exist\n")]);
+    }
+    world.before = ({ path }) => (path === "/api/v1/namespaces/nons" ? refusal(403, "Forbidden") : undefined);
+    const kept = await run(world, ["schema", "orders", "-n", "nons"]);
+    expect(kept.stderr).toBe("kubectl-ptah: there is no PtahSchema orders in namespace nons\n");
   });
 
   test.each([

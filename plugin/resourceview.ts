@@ -5,7 +5,7 @@ import type { Family, Resource, UnsettledRecord } from "./families.ts";
 import { limits } from "./limits.ts";
 import { stepOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
-import type { Session } from "./session.ts";
+import { noneHere, type Session } from "./session.ts";
 import { type Colors, field, instant, span, table, visible } from "./text.ts";
 
 /** The fields a resource begins with. @param silence that no manager looks at it */
@@ -133,19 +133,19 @@ export async function printList<T extends Resource>(
     return EXIT.printed;
   }
   if (items.length === 0)
-    throw nothingStored(`there is no ${family.kind}${all ? "" : ` in namespace ${session.namespace}`}`);
+    throw nothingStored(all ? `there is no ${family.kind}` : await noneHere(session, family.kind));
   const heads = own.map((column) => column.head);
   const head = [...(all ? ["NAMESPACE"] : []), "NAME", "PHASE", "REASON", ...heads, "NEXT READ"];
   const rows = items.map((resource) => row(resource, all, own, session.io.nowMs()));
   session.io.stdout(`${table([head, ...rows]).join("\n")}\n`);
-  await tellSilence(session, items);
+  await tellSilence(session, items, all);
   return EXIT.printed;
 }
 
 /** Says below a list, as a diagnostic, that nobody looks; of the resource that waits longest. */
-async function tellSilence(session: Session, resources: readonly Resource[]): Promise<void> {
+async function tellSilence(session: Session, resources: readonly Resource[], all: boolean): Promise<void> {
   const nowMs = session.io.nowMs();
-  const waiting = resources.flatMap((resource) => unseenOf(resource, nowMs) ?? []);
+  const waiting = resources.flatMap((resource) => unseenOf(resource, nowMs, all) ?? []);
   const [longest] = waiting.sort((a, b) => a.sinceMs - b.sinceMs);
   const sentence = await nobodyLooks(session, longest);
   if (sentence !== undefined) session.io.stderr(`kubectl-ptah: ${sentence}\n`);

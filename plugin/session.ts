@@ -1,7 +1,7 @@
 /** One invocation: the cluster as the user's own credentials see it, and the flags every command shares. */
 import { bareCommandFor } from "../crds/commands.ts";
 import { parseDurationMs } from "../crds/duration.ts";
-import { connect, type KubeClient, orAbsent } from "../kube/index.ts";
+import { connect, isKubeError, type KubeClient, kinds, orAbsent } from "../kube/index.ts";
 import { failed, nothingStored, usage } from "./failure.ts";
 import { FAMILIES, type Family, type Resource, type Target } from "./families.ts";
 import type { Io } from "./io.ts";
@@ -67,5 +67,16 @@ async function noSuch(session: Session, family: Family, name: string): Promise<s
       return `there is no ${family.kind} ${name} in namespace ${session.namespace}, but a ${other.kind}: ${bareCommandFor(other.words[0], found.metadata)}`;
     }
   }
-  return `there is no ${family.kind} ${name} in namespace ${session.namespace}`;
+  return noneHere(session, `${family.kind} ${name}`);
+}
+
+/** Says that the namespace holds no such thing, or that there is no such namespace, where the user may know that. */
+export async function noneHere({ client, namespace, requestMs }: Session, what: string): Promise<string> {
+  const missing = await client.get(kinds.Namespace, { name: namespace }, { timeoutMs: requestMs }).then(
+    () => false,
+    (error: unknown) => isKubeError(error, "NotFound"),
+  );
+  return missing
+    ? `there is no ${what}: namespace ${namespace} does not exist`
+    : `there is no ${what} in namespace ${namespace}`;
 }

@@ -3,7 +3,7 @@ import { isKubeError, type KubeError } from "../kube/index.ts";
 import { nothingStored, usage } from "./failure.ts";
 import { FAMILIES, type Family, type Resource, type Target } from "./families.ts";
 import { isName, NAME_RULE } from "./names.ts";
-import type { Session } from "./session.ts";
+import { noneHere, type Session } from "./session.ts";
 
 type Families<T extends Resource> = readonly [Family<T>, ...Family<T>[]];
 
@@ -55,13 +55,23 @@ export async function resolve<T extends Resource>(session: Session, { name, fami
   const looks = await Promise.all(
     families.map(async (family) => ({ family, found: await has(session, family, name) })),
   );
-  const [first, second] = looks.filter(({ found }) => found === true);
+  const having = looks.filter(({ found }) => found === true);
+  const [first, second] = having;
   if (first !== undefined && second === undefined) return { family: first.family, name };
-  if (second !== undefined) throw usage(`there are several ${name}; write ${formsOf(families, name)}`);
+  if (second !== undefined)
+    throw usage(
+      bothCalled(
+        having.map(({ family }) => family),
+        name,
+      ),
+    );
   for (const { found } of looks) if (typeof found === "object") throw found;
   const kinds = families.map((family) => family.kind).join(" or ");
-  throw nothingStored(`there is no ${kinds} ${name} in namespace ${session.namespace}`);
+  throw nothingStored(await noneHere(session, `${kinds} ${name}`));
 }
+
+const bothCalled = <T extends Resource>(having: readonly Family<T>[], name: string): string =>
+  `${having.map(({ words }) => `a ${words[0]}`).join(" and ")} are both called ${name}; write ${formsOf(having, name)}`;
 
 /** Whether the kind has the name, or the refusal to say so. @throws KubeError */
 async function has<T extends Resource>(

@@ -13,7 +13,8 @@ export const digest = (c: string): string => `sha256:${c.repeat(64)}`;
 export const EPOCH = `v1-${"3".repeat(32)}`;
 export const IMAGE = `registry.example/ptah@${digest("8")}`;
 const NAMESPACE = "shop";
-const API = "/apis/operator.ptah.run/v1alpha1/namespaces/shop/";
+const EVERYWHERE = "/apis/operator.ptah.run/v1alpha1/";
+const API = `${EVERYWHERE}namespaces/${NAMESPACE}/`;
 const CORE = `/api/v1/namespaces/${NAMESPACE}/`;
 
 export interface Stored {
@@ -180,7 +181,8 @@ export class World {
   answer(request: SeenRequest): Response {
     const forced = this.before(request);
     if (forced !== undefined) return forced;
-    const group = [API, CORE].find((prefix) => request.path.startsWith(prefix));
+    if (request.path === CORE.slice(0, -1)) return json({ metadata: { name: NAMESPACE, uid: "namespace-uid" } });
+    const group = [API, CORE, EVERYWHERE].find((prefix) => request.path.startsWith(prefix));
     if (group === undefined) return refusal(404, "NotFound");
     const [plural = "", name] = request.path.slice(group.length).split("/");
     if (request.method === "POST") return this.#create(plural, JSON.parse(request.body));

@@ -153,7 +153,7 @@ function refuseOther<T extends Resource>({ last }: Seen<T>, { metadata }: T): vo
 function remember<T extends Resource>(session: Session, seen: Seen<T>, resource: T, verdict: Verdict): void {
   const { status, metadata } = resource;
   // What holds a blocked resource is told once, with the next step, when it is known that it will not pass by itself.
-  const shown = status?.phase === "Blocked" ? status.phase : standing(resource);
+  const shown = status?.phase === "Blocked" ? blocked(resource) : standing(resource);
   const line = (verdict.state === "going" ? verdict.line : undefined) ?? shown;
   const told = verdict.state === "stopped" && verdict.message.includes(sayingOf(resource));
   if (!told && line !== seen.line) say(session, `${metadata.name}: ${line}`);
@@ -164,6 +164,12 @@ function remember<T extends Resource>(session: Session, seen: Seen<T>, resource:
 /** What the condition Ready says. */
 const sayingOf = (resource: Resource): string =>
   visible(conditionOf(resource, "Ready")?.message ?? "").replaceAll("\n", " ");
+
+/** The phase with its reason alone. */
+function blocked(resource: Resource): string {
+  const reason = conditionOf(resource, "Ready")?.reason;
+  return reason === undefined ? "Blocked" : `Blocked (${reason})`;
+}
 
 /** The phase, with what the condition Ready says beside it. */
 function standing(resource: Resource): string {
