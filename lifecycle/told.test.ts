@@ -76,6 +76,21 @@ describe("what people are told", () => {
     expect(message(w, "Ready")).toBe("Refused with invalid_schema: orders.sql:2: syntax error.");
   });
 
+  test("a sentence that quotes what a Job reported ends once, whoever wrote that", () => {
+    for (const end of ["", "."]) {
+      const said = { error: { code: "invalid_target", message: `The database URL names no host${end}` } };
+      const reading = new TestWorld(tools, SPEC, () => ({ ...said, childExitCode: 1 }));
+      reading.settle();
+      expect(message(reading, "Ready")).toBe(
+        "Observe ended with invalid_target: The database URL names no host. It is tried again after 30s.",
+      );
+      const refusal = { ...said, error: { ...said.error, code: "plan_refused" }, planOutcome: undefined };
+      const plan = new TestWorld(tools, SPEC, (job) => (job.work.type === "Plan" ? refusal : {}));
+      plan.settle();
+      expect(message(plan, "Ready")).toBe("The database URL names no host.");
+    }
+  });
+
   test("a blocked resource keeps no verdict of earlier, and gets none it never had", () => {
     const other = { family: "schema", namespace: "a", name: "b", uid: "c", sharedRealm: false } as const;
     const others = [{ ...other, suspended: false, deleting: false, engineSupported: true, owes: false }];

@@ -69,7 +69,7 @@ function judgeError(
   }
   const code = result.refusal?.code.replaceAll("-", "_");
   const why = code === undefined || code === error.code ? error.message : `Refused with ${code}: ${error.message}`;
-  return planRefused(c, rule, claim, refusal, why);
+  return planRefused(c, rule, claim, refusal, `${why}.`);
 }
 
 /** A refusal ends the cycle without a plan; the resource keeps reading at its interval. */

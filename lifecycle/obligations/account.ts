@@ -61,7 +61,7 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
   const lastMs = (job.finishedAtMs ?? c.nowMs) + FRAME_WAIT_MS;
   switch (facts?.state) {
     case "frame":
-      return { kind: "frame", result: facts.result };
+      return { kind: "frame", result: withoutStop(facts.result) };
     case "otherProtocol":
       return {
         kind: "none",
@@ -84,6 +84,12 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
     default:
       return reading(c, rule, claim, pod, 0);
   }
+}
+
+/** A report's sentence without its full stop: some have one and some have none, and whoever quotes it ends his own. */
+function withoutStop(result: OperationResult): OperationResult {
+  const { error } = result;
+  return error === undefined ? result : { ...result, error: { ...error, message: error.message.replace(/\.+$/, "") } };
 }
 
 /** Have the log read beside the pass, not before `notBeforeMs`. */
