@@ -52,6 +52,18 @@ describe("statements of PostgreSQL files", () => {
   });
 
   test.each([
+    ["CREATE TABEL a (id int);", 'syntax error at line 1, at or just before "TABEL"; correct the file'],
+    [
+      "SELECT 1;\nCREATE TABLE a (\n  id int references\n);",
+      'syntax error at line 4, at or just before ")" in the statement that begins on line 2; correct the file',
+    ],
+    ["CREATE TABLE a (id text 'hunter2');", "syntax error at line 1; correct the file"],
+    ["CREATE ROLE a PASSWORD hunter2;", "syntax error at line 1; correct the file"],
+  ])("that cannot be read name the word, where it can be no piece of a value: %s", async (text, sentence) => {
+    expect((await refusal(text, file("postgresql"))).message).toBe(`0000000001_a.up.sql: ${sentence}`);
+  });
+
+  test.each([
     ["BEGIN", "transaction-control"],
     ["commit", "transaction-control"],
     ["PREPARE /* x */ TRANSACTION 'a'", "transaction-control"],

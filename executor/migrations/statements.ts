@@ -2,6 +2,7 @@
 import { loadParser, type Parser, split } from "../../sql/index.ts";
 import { MYSQL_RULES, type MysqlTextCode, readingOf, ruleAgainst, splitMysql, wordsOf } from "../../sql/mysql/index.ts";
 import { MAX_MIGRATION_STATEMENTS } from "../limits.ts";
+import { placeOf } from "../mistake-said.ts";
 import { misplacedDirective } from "./directives.ts";
 import type {
   Migration,
@@ -69,8 +70,10 @@ function postgresStatements(parser: Parser, path: string, text: string): Stateme
   const sql = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const outcome = split(parser, sql);
   if ("error" in outcome) {
-    const { code, message, line } = outcome.error;
-    return { refusal: { code: "migration_syntax", message: `${path}: ${message}`, path, line, rule: code } };
+    const { code, line } = outcome.error;
+    const place = placeOf(outcome.error);
+    const message = `${path}: ${outcome.error.message}${place === "" ? "" : `,${place}`}; correct the file`;
+    return { refusal: { code: "migration_syntax", message, path, line, rule: code } };
   }
   if (outcome.statements.length > MAX_MIGRATION_STATEMENTS) {
     const message = `${path} has more than ${MAX_MIGRATION_STATEMENTS} statements; split it`;

@@ -1,6 +1,7 @@
 import { type ParseFailure, type Parser, split, type Tree, unwrap, visit } from "../../sql/index.ts";
 import { Refused } from "../contract.ts";
 import { MAX_NAMES_IN_REPORT } from "../limits.ts";
+import { placeOf } from "../mistake-said.ts";
 import { linesBeforeFirstWord } from "./place.ts";
 import type { SourceFile } from "./source.ts";
 import { refusalOf, routineKind } from "./statements.ts";
@@ -93,12 +94,9 @@ function statementsOf(parser: Parser, file: SourceFile): Statement[] {
 }
 
 /** What kind of mistake, at which word, in which statement; never a piece of the file that could be a value. */
-function unreadable(file: string, line: number, { message, near, word, statementLine }: ParseFailure): Refused {
-  const kind = message.replace(/ at line \d+$/, "");
-  const said = near ?? word;
-  const at = said === undefined ? "" : ` at or just before "${said}"`;
-  const within = statementLine === undefined ? "" : ` in the statement that begins on line ${statementLine}`;
-  const sentence = `${file}:${line}: ${kind}${at}${within}; correct the file`;
+function unreadable(file: string, line: number, failure: ParseFailure): Refused {
+  const kind = failure.message.replace(/ at line \d+$/, "");
+  const sentence = `${file}:${line}: ${kind}${placeOf(failure)}; correct the file`;
   return new Refused("invalid_schema", sentence, { objects: [`${file}:${line}`] });
 }
 
