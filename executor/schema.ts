@@ -1,6 +1,7 @@
 import { listenForStop, type Stop } from "./cancel.ts";
-import { Canceled, CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "./contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseBoundMs, readFlags, shown } from "./flags.ts";
+import { type Command, commandOf } from "./commands.ts";
+import { Canceled, CONTRACT_VERSION, EXIT, Refused, UsageError } from "./contract.ts";
+import { type FlagSpec, type Flags, parseBoundMs, readFlags } from "./flags.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, DEFAULT_LOCK_TIMEOUT_MS } from "./limits.ts";
 import type { TransactionMode } from "./postgres/execute.ts";
 import type { Target } from "./postgres/url.ts";
@@ -20,44 +21,51 @@ const COMPARISON: Readonly<Record<string, FlagSpec>> = {
 };
 const ACCEPTED_JSON: FlagSpec = { kind: "switch", env: false, what: "accepted; the report is always one JSON value" };
 const TX_MODE: FlagSpec = { kind: "text", what: "file, all or none (file)" };
-const COMMANDS: Readonly<Record<string, Readonly<Record<string, FlagSpec>>>> = {
+type Run = (flags: Flags, stop: Stop) => Promise<number>;
+const COMMANDS: Readonly<Record<string, Command<Run>>> = {
   drift: {
-    ...COMPARISON,
-    format: { kind: "text", what: "json, the only one" },
-    severity: { kind: "text", what: "all or destructive: the drift that ends with exit 1" },
+    what: "how the database differs from the desired schema",
+    flags: {
+      ...COMPARISON,
+      format: { kind: "text", what: "json, the only one" },
+      severity: { kind: "text", what: "all or destructive: the drift that ends with exit 1" },
+    },
+    run: drift,
   },
   plan: {
-    ...COMPARISON,
-    json: ACCEPTED_JSON,
-    output: { kind: "text", what: "the file that the plan is written to" },
-    "protected-table": { kind: "list", what: "a table whose rows no plan may touch; may be repeated" },
-    "tx-mode": TX_MODE,
-    "pg-dump": { kind: "text", what: "a pg_dump to read the structure with" },
+    what: "write the statements that would bring the database to the desired schema; nothing is run",
+    flags: {
+      ...COMPARISON,
+      json: ACCEPTED_JSON,
+      output: { kind: "text", what: "the file that the plan is written to" },
+      "protected-table": { kind: "list", what: "a table whose rows no plan may touch; may be repeated" },
+      "tx-mode": TX_MODE,
+      "pg-dump": { kind: "text", what: "a pg_dump to read the structure with" },
+    },
+    run: plan,
   },
   apply: {
-    ...CONNECTION,
-    json: ACCEPTED_JSON,
-    plan: { kind: "text", what: "the plan's file" },
-    "auto-approve": { kind: "switch", env: false, what: "run it without a question" },
-    "dry-run": { kind: "switch", what: "say what would be done, and change nothing" },
-    "tx-mode": TX_MODE,
+    what: "run a plan's statements on the database that it was made for",
+    flags: {
+      ...CONNECTION,
+      json: ACCEPTED_JSON,
+      plan: { kind: "text", what: "the plan's file" },
+      "auto-approve": { kind: "switch", env: false, what: "run it without a question" },
+      "dry-run": { kind: "switch", what: "say what would be done, and change nothing" },
+      "tx-mode": TX_MODE,
+    },
+    run: apply,
   },
 };
 
 /** `ptah schema drift|plan|apply`. @returns the exit status */
 export async function schema(argv: readonly string[]): Promise<number> {
-  const [verb = "", ...rest] = argv;
-  if (asksForHelp(verb)) throw new HelpRequested([`Commands: ${Object.keys(COMMANDS).join(", ")}`]);
-  const specs = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
-  if (specs === undefined)
-    throw new UnknownCommand(
-      `unknown command ${shown(`schema ${verb}`)}; there are: ${Object.keys(COMMANDS).join(", ")}`,
-    );
-  const flags = readFlags(rest, process.env, specs);
+  const [verb, ...rest] = argv;
+  const command = commandOf("schema", verb, COMMANDS);
+  const flags = readFlags(rest, process.env, command.flags);
   const stop = listenForStop();
   try {
-    const command = { drift, plan, apply }[verb as "drift" | "plan" | "apply"];
-    return stop.exitCode(await command(flags, stop));
+    return stop.exitCode(await command.run(flags, stop));
   } finally {
     stop.dispose();
   }

@@ -1,7 +1,8 @@
 /** `ptah migrations status|up|hash|set|baseline|repair`: flags, the one report on stdout, exit codes. */
 import { listenForStop, type Stop } from "../cancel.ts";
-import { CONTRACT_VERSION, EXIT, HelpRequested, Refused, UnknownCommand, UsageError } from "../contract.ts";
-import { asksForHelp, type FlagSpec, type Flags, parseDurationMs, readFlags, shown } from "../flags.ts";
+import { type Command, commandOf } from "../commands.ts";
+import { CONTRACT_VERSION, EXIT, Refused, UsageError } from "../contract.ts";
+import { type FlagSpec, type Flags, parseDurationMs, readFlags } from "../flags.ts";
 import { DEFAULT_LOCK_TIMEOUT_MS } from "../limits.ts";
 import { endingOf, print } from "../report.ts";
 import type { MigrationDirectory } from "./migration.ts";
@@ -31,11 +32,9 @@ const CHANGE: Readonly<Record<string, FlagSpec>> = {
   version: { kind: "text", env: false, what: "the version that is meant" },
 };
 
-type Command = (flags: Flags, stop: Stop) => Promise<number>;
+type Run = (flags: Flags, stop: Stop) => Promise<number>;
 
-const COMMANDS: Readonly<
-  Record<string, { readonly what: string; readonly flags: Readonly<Record<string, FlagSpec>>; readonly run: Command }>
-> = {
+const COMMANDS: Readonly<Record<string, Command<Run>>> = {
   status: {
     what: "what the database has applied and what is pending",
     flags: { ...DATABASE, "exit-code": { kind: "switch", what: "end with 1 where something is pending" } },
@@ -87,15 +86,8 @@ const COMMANDS: Readonly<
 
 /** @returns the exit status */
 export async function migrations(argv: readonly string[]): Promise<number> {
-  const [verb = "", ...rest] = argv;
-  if (asksForHelp(verb))
-    throw new HelpRequested(Object.entries(COMMANDS).map(([name, { what }]) => `  ${name.padEnd(8)}  ${what}`));
-  const command = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
-  if (command === undefined) {
-    throw new UnknownCommand(
-      `unknown command ${shown(`migrations ${verb}`)}; there are: ${Object.keys(COMMANDS).join(", ")}`,
-    );
-  }
+  const [verb, ...rest] = argv;
+  const command = commandOf("migrations", verb, COMMANDS);
   const flags = readFlags(rest, process.env, command.flags);
   fixedFlag(flags, "dir-format", ["auto", "ptah"]);
   fixedFlag(flags, "revision-format", ["ptah"]);
