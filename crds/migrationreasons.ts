@@ -1,5 +1,5 @@
 /** Condition reasons that only a PtahMigration, its approvals or its acknowledgments have. */
-import { NOTHING, r } from "./reason.ts";
+import { NOTHING, PATCHES, r } from "./reason.ts";
 
 const WAIT = "Nothing to do; kubectl ptah wait migration/NAME returns when it is over.";
 const REFRESH = "kubectl ptah refresh migration/NAME --wait";
@@ -26,7 +26,7 @@ export const MIGRATION_REASONS = [
     "A failed or interrupted migration left its row in the revision table.",
     "database administrator",
     "Mend what it left in the database and clear its row with ptah migrations repair or set: kubectl ptah migration NAME prints " +
-      `the command (docs/migration-runs.md has a worked example). Then ${REFRESH}`,
+      `the command (docs/migration-runs.md has a worked example). Then ${REFRESH} (${PATCHES})`,
   ),
   r(
     "HistoryModified",

@@ -1,4 +1,5 @@
 /** What the phases mean, for people. `kubectl ptah explain <phase>` and docs/reasons.md are this table; no decision reads a phase. */
+import { RESUME } from "./reason.ts";
 import type { Actor } from "./reasons.ts";
 
 export interface Phase {
@@ -56,7 +57,7 @@ export const PHASES: readonly Phase[] = [
     "nobody",
     "Nothing to do.",
   ),
-  p("Suspended", "spec.suspend keeps new operations from starting.", "author", "Set spec.suspend to false to go on."),
+  p("Suspended", "spec.suspend keeps new operations from starting.", "author", RESUME),
   p("Failed", "The last operation failed; it is tried again after spec.execution.failureRetryInterval.", "author", WHY),
 ];
 

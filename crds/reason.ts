@@ -27,22 +27,25 @@ export const LOOK = "kubectl ptah schema NAME";
 export const PLAN = "kubectl ptah plan NAME";
 export const REFRESH = "kubectl ptah refresh schema/NAME --wait";
 export const EDIT = "kubectl edit ptahschema NAME";
+export const RESUME = `Set spec.suspend to false to go on: kubectl patch ptahschema NAME --type merge -p '{"spec":{"suspend":false}}'`;
 export const EVENTS = "kubectl events --for ptahschema/NAME";
 /** Reading it comes first. */
 export const APPROVE = "kubectl ptah plan NAME, then kubectl ptah approve NAME";
 /** What comes of approving again what has failed. */
 export const SAME_WAY = "else the same statements may fail the same way";
+/** Of a command that writes to the resource, told to whoever may not: the right is another role's than a database administrator's. */
+export const PATCHES = "it takes the role ptah-operator-author";
 /** How the hold of a migration's run ends. */
 export const ACKNOWLEDGE: Advice = {
   who: "database administrator",
   next:
-    "Find out in the database what the run did and mend it, then kubectl ptah refresh migration/NAME --wait: a read with " +
-    "nothing pending settles it. Where versions stay pending, kubectl ptah acknowledge NAME ends the hold.",
+    "Find out in the database what the run did and mend it, then kubectl ptah refresh migration/NAME --wait " +
+    `(${PATCHES}): a read with nothing pending settles it. Where versions stay pending, kubectl ptah acknowledge NAME ends the hold.`,
 };
 /** The same while it is being deleted: nothing is read on request, and an acknowledgment may not be taken any more. */
 export const SETTLE: Advice = {
   who: "database administrator",
-  next: "Find out in the database what the run did, then kubectl ptah settle migration/NAME lets it be deleted.",
+  next: `Find out in the database what the run did, then kubectl ptah settle migration/NAME (${PATCHES}) lets it be deleted.`,
 };
 
 /** One row of the table. */

@@ -4,108 +4,27 @@
  */
 import { EVENT_REASONS, type EventReason } from "./events.ts";
 import { MIGRATION_REASONS } from "./migrationreasons.ts";
-import { ACKNOWLEDGE, APPROVE, EDIT, EVENTS, LOOK, NOTHING, PLAN, type Reason, r, WAIT } from "./reason.ts";
+import {
+  ACKNOWLEDGE,
+  APPROVE,
+  EDIT,
+  EVENTS,
+  LOOK,
+  NOTHING,
+  PATCHES,
+  PLAN,
+  RESUME,
+  type Reason,
+  r,
+  WAIT,
+} from "./reason.ts";
+import { SOURCE_REASONS } from "./sourcereasons.ts";
 
 export * from "./events.ts";
 export { type Actor, type Advice, adviceFor, type Reason, SETTLE } from "./reason.ts";
 
 /** What was read before says nothing any more. */
 const STALE = ["InSync=Unknown", "DriftDetected=Unknown"] as const;
-
-const SOURCE_REASONS = [
-  r(
-    "SnapshotTaken",
-    ["ArtifactResolved=True"],
-    "The ConfigMap's files are copied into an immutable snapshot.",
-    "nobody",
-    NOTHING,
-  ),
-  r("CommitResolved", ["ArtifactResolved=True"], "The Git ref is resolved to a commit.", "nobody", NOTHING),
-  r("DigestPinned", ["ArtifactResolved=True"], "The OCI reference is resolved to a digest.", "nobody", NOTHING),
-  r(
-    "SourceNotFound",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=True"],
-    "The ConfigMap, or a key of it that the spec names, does not exist.",
-    "author",
-    "Create the ConfigMap or the key the message names; the resource tries again by itself.",
-  ),
-  r(
-    "SourceRefused",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=True"],
-    "The source holds something that cannot be used, for example no file, a path that leaves the source, or too much.",
-    "author",
-    "Change what the message names; the resource tries again by itself.",
-  ),
-  r(
-    "SourcePolicyNotFound",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=True"],
-    "The ConfigMap that spec.desired.sourcePolicyFrom names does not exist or is not immutable.",
-    "author",
-    "Create it with immutable: true, or correct sourcePolicyFrom.",
-  ),
-  r(
-    "SourcePolicyRefused",
-    ["ArtifactResolved=False", "ReconciliationFailed=True", "Ready=False", "Progressing=True"],
-    "The source policy does not admit this source; the message names the rule.",
-    "author",
-    "Use a source the policy admits, or have its owner publish another policy.",
-  ),
-  r(
-    "ResolveFailed",
-    ["ArtifactResolved=False"],
-    "The source could not be resolved and there is no earlier resolution.",
-    "author",
-    EVENTS,
-  ),
-  r("Refreshing", ["ArtifactResolved=Unknown"], "The source is read again."),
-  r(
-    "RefreshFailed",
-    ["ArtifactResolved=Unknown"],
-    "Reading the source again failed; it is tried again.",
-    "author",
-    EVENTS,
-  ),
-  r(
-    "RefreshSuspended",
-    ["ArtifactResolved=Unknown"],
-    "The source is not read again while the resource is suspended.",
-    "author",
-    EDIT,
-  ),
-  r(
-    "SourceFreshnessUnknown",
-    ["PlanReady=Unknown", "InSync=Unknown", "DriftDetected=Unknown"],
-    "Whether the source is still current is not known.",
-  ),
-  r("SourceRefreshPending", ["PlanReady=Unknown", "InSync=Unknown"], "The source is being read again."),
-  r("SourceResolutionUnknown", ["InSync=Unknown"], "There is no resolved source."),
-  r("SourceUnresolved", ["PlanReady=False"], "There is no plan because there is no resolved source."),
-  r(
-    "Pending",
-    ["ArtifactVerified=False", "Ready=False", "ArtifactVerified=Unknown", "Progressing=True"],
-    "Nothing has been read yet, or the next read is about to start.",
-  ),
-  r(
-    "PolicyRefused",
-    ["ArtifactVerified=False", "Blocked=True", "Ready=False", "Stalled=True"],
-    "The verification policy refused the artifact.",
-    "author",
-    "Publish an artifact the policy accepts, or have its owner publish another policy.",
-  ),
-  r(
-    "PolicySatisfied",
-    ["ArtifactVerified=True"],
-    "The artifact's type and the verification policy's checks passed.",
-    "nobody",
-    NOTHING,
-  ),
-  r(
-    "PolicyChanged",
-    ["ArtifactVerified=False", "PlanReady=False"],
-    "The verification policy changed; it is judged again.",
-  ),
-  r("ArtifactUnverified", ["PlanReady=False"], "There is no plan because the artifact is not verified."),
-];
 
 const SUPPORT_REASONS = [
   r("SupportedEngine", ["EngineSupported=True"], "The engine is one this version runs.", "nobody", NOTHING),
@@ -421,7 +340,7 @@ const APPLY_REASONS = [
     ["Ready=False", "Stalled=True", ...STALE],
     "The read that should prove the last Apply reached another database than the Apply did.",
     "database administrator",
-    "Point the Secret at the first database again, or end the wait with kubectl ptah settle NAME.",
+    `Point the Secret at the first database again, or end the wait with kubectl ptah settle NAME (${PATCHES}).`,
     {
       who: "database administrator",
       next: "Point the Secret at the first database again, or end the wait with kubectl ptah acknowledge NAME.",
@@ -432,17 +351,17 @@ const APPLY_REASONS = [
     ["Ready=False", "InSync=Unknown", "Blocked=True", "Stalled=True"],
     "The status was lost and the record of an unsettled Apply was put back from metadata.",
     "database administrator",
-    "A fresh read settles it; where that cannot be, kubectl ptah settle NAME.",
+    `A fresh read settles it; where that cannot be, kubectl ptah settle NAME (${PATCHES}).`,
     ACKNOWLEDGE,
   ),
   r("Active", ["Suspended=False"], "The resource is active.", "nobody", NOTHING),
-  r("Requested", ["Suspended=True"], "spec.suspend asks for it.", "author", EDIT),
+  r("Requested", ["Suspended=True"], "spec.suspend asks for it.", "author", RESUME),
   r(
     "Suspended",
     ["Ready=False", "Progressing=False"],
     "No new operation starts while spec.suspend is true.",
     "author",
-    EDIT,
+    RESUME,
   ),
 ];
 

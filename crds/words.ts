@@ -22,7 +22,28 @@ export const WORDS: readonly Word[] = [
     ["Verified", "The first fresh reading after an Apply or a run, and what it found."],
     ["RunAcknowledged", "A person who had looked in the database ended the hold of a run."],
     ["OperationFailed", "An operation failed; the reason stands beside it, and how often in a row."],
-    ["resolvedRun", "How the last run that was not accounted for was settled; from status.resolvedRun."],
+    ["RunResolved", "How the last run that was not accounted for was settled; from status.resolvedRun."],
+  ]),
+  ...group("field of the status", [
+    ["resolvedRun", "How the last run, or Apply, that was not accounted for was settled, when and by whom."],
+  ]),
+  ...group("what the operator works with", [
+    [
+      "realm",
+      "One physical database as the lock sees it; at any time one resource changes it. Resources that name the same realm have to set spec.target.sharedRealm, and then take turns.",
+    ],
+    [
+      "coordinationKey",
+      "spec.target.coordinationKey names the database realm within a namespace; it is no secret. Where several namespaces change one database, spec.target.realmRef names a cluster-wide PtahRealm instead.",
+    ],
+    [
+      "Lease",
+      "Each realm has one Lease ptah-t-… in the operator's namespace: whoever holds it may change that database; never delete one that has a holder. The Lease ptah-operator-manager says which manager leads and when it last said so.",
+    ],
+    [
+      "dirty",
+      "A row of the revision table whose version was begun and not finished, by a run that failed or was interrupted. It blocks every version (HistoryDirty) until its cause is mended and the row is cleared with ptah migrations repair or set.",
+    ],
   ]),
   ...group("outcome of a migration's run", [
     ["UpToDate", "The run found nothing to do."],

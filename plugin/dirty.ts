@@ -1,5 +1,6 @@
 /** What clears the row that a failed or interrupted version left: which of the three commands fits what is known of it. */
 import { commandFor, migrationWayOut } from "../crds/commands.ts";
+import { PATCHES } from "../crds/reason.ts";
 import type { MigrationHistory, MigrationRun } from "../crds/status/index.ts";
 import type { Migration } from "./families.ts";
 
@@ -33,7 +34,7 @@ export function dirtySteps({ metadata, status }: Migration): readonly string[] |
   const back = command("set", before(status.history, version));
   const outcome = runOf(status.lastRun, version);
   const held = status.unresolvedRun !== undefined;
-  const read = `then: ${commandFor("refresh", "migration", metadata)} --wait`;
+  const read = `then (${PATCHES}): ${commandFor("refresh", "migration", metadata)} --wait`;
   const hold = held ? [`after set, which leaves versions pending: ${migrationWayOut(metadata, false)}`] : [];
   if (outcome === "Failed" && applied === 0) {
     return [

@@ -50,7 +50,9 @@ test("of an operation that failed the code in the message says who acts and how"
 test("a migration that is being deleted with a run on hold is told the one word that lets it go", () => {
   const status = { unresolvedRun: { operationID: "x" } };
   const next = nextOf(migration("OutcomeUnknown", "held", status, { deletionTimestamp: "2026-01-01T00:00:00Z" }));
-  expect(next).toEndWith("kubectl ptah settle migration/orders -n shop lets it be deleted.");
+  expect(next).toEndWith(
+    "kubectl ptah settle migration/orders -n shop (it takes the role ptah-operator-author) lets it be deleted.",
+  );
   expect(next).not.toContain("acknowledge");
   expect(next).not.toContain("refresh");
 });
@@ -70,7 +72,9 @@ test("of a dirty row the commands fit what is known of the version, with its num
   expect(nothing.join(" ")).not.toContain("--force");
   expect(nothing[1]).toEndWith("ptah migrations repair --migrations-dir DIR --version 2 --resume-from 1");
   expect(nothing[2]).toEndWith("ptah migrations set --migrations-dir DIR --version 1");
-  expect(nothing.at(-1)).toBe("then: kubectl ptah refresh migration/orders -n shop --wait");
+  expect(nothing.at(-1)).toBe(
+    "then (it takes the role ptah-operator-author): kubectl ptah refresh migration/orders -n shop --wait",
+  );
   const kept = dirty("Partial", 2, { unresolvedRun: { operationID: "x" } });
   expect(kept[0]).toStartWith("Of version 2 statements 1 to 2 of 3 are kept.");
   expect(kept[1]).toEndWith("--version 2 --resume-from 3");
