@@ -5,7 +5,7 @@ import { confirm, type DecisionFlags } from "./ask.ts";
 import { createNamed } from "./create.ts";
 import { EXIT, type ExitCode, type Failure, failed, nothingStored } from "./failure.ts";
 import type { Migration, Target, UnsettledRecord } from "./families.ts";
-import { checkLines, knownLines, unresolvedLines } from "./runchecks.ts";
+import { runText } from "./runchecks.ts";
 import { readResource, type Session } from "./session.ts";
 import { instant } from "./text.ts";
 import { type Verdict, waitUntil } from "./wait.ts";
@@ -65,13 +65,7 @@ function whileTerminating(error: unknown, { namespace }: Session, name: string):
 }
 
 function shown(session: Session, migration: Migration, record: UnsettledRecord): string {
-  const parts = [
-    unresolvedLines(migration, record, session.io.nowMs()),
-    knownLines(migration, record, session.io.nowMs()),
-    checkLines(migration, record),
-    [CONSEQUENCE],
-  ];
-  return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n\n`;
+  return `${runText(migration, record, session.io.nowMs())}\n\n${CONSEQUENCE}\n\n`;
 }
 
 /** The same attempt of the same plan of the same object: its operation, its plan and its Job. */

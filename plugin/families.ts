@@ -10,6 +10,7 @@ import { type Custom, custom, type Kind, type RawCustom, type Stored } from "../
 import { type Approvals, MIGRATION_APPROVALS, SCHEMA_APPROVALS } from "./approvals.ts";
 import type { PlanChoice } from "./load.ts";
 import { migrationPlan, type PlanOutput, schemaPlan } from "./plan.ts";
+import { applyLines, runText } from "./runchecks.ts";
 import type { Session } from "./session.ts";
 
 /** What is alike in every kind: policy, source and plan are the family's own. */
@@ -53,6 +54,8 @@ export interface Family<T extends Resource = Resource> {
   /** A plan of it, as it is printed. @throws Failure */
   plan(session: Session, resource: T, choice: PlanChoice, output: PlanOutput): Promise<string>;
   record(resource: T): UnsettledRecord | undefined;
+  /** The record as whoever decides on it reads it: what is known of it and, where the kind has that, where to look. */
+  shown(resource: T, record: UnsettledRecord, nowMs: number): string;
   /** Why the word of `settle` would count for nothing now, and what does; undefined where it counts. */
   unsettleable(resource: T): string | undefined;
   source(resource: T): SourceView;
@@ -77,6 +80,7 @@ export const SCHEMA: Family<Schema> = {
   approvals: SCHEMA_APPROVALS,
   plan: schemaPlan,
   record: (schema) => schema.status?.pendingObservation,
+  shown: (schema, record, nowMs) => applyLines(schema, record, nowMs).join("\n"),
   unsettleable: () => undefined,
   source: (schema) => ({
     declared: declaredSource(schema.spec.desired),
@@ -100,6 +104,7 @@ export const MIGRATION: Family<Migration> = {
   approvals: MIGRATION_APPROVALS,
   plan: migrationPlan,
   record: (migration) => migration.status?.unresolvedRun,
+  shown: runText,
   unsettleable: ({ metadata }) =>
     metadata.deletionTimestamp === undefined
       ? `settle counts only while a migration is being deleted; use ${migrationWayOut(metadata, false)}`

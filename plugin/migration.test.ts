@@ -333,6 +333,14 @@ describe("kubectl ptah settle of a migration", () => {
     const ran = await run(world, ["settle", "migration/orders"], { answers: ["orders"] });
     expect(ran.code).toBe(0);
     expect(world.get(PLURAL, "orders").metadata.annotations).toEqual({ "operator.ptah.run/settled-apply": RUN });
+    for (const part of [
+      `Operation:      ${RUN}\nOutcome:        Partial\nPlan:           ${MIGRATION_PLAN}\n`,
+      "Known:\n  - the run reported as applied: 3\n  - it stopped at version 4, statement 2",
+      "Look in the database before you answer:\n  1. SHOW FULL PROCESSLIST;",
+    ])
+      expect(ran.stdout).toContain(part);
+    // Nothing is read on request any more.
+    expect(ran.stdout).not.toContain("kubectl ptah refresh");
   });
 });
 

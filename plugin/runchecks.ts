@@ -1,8 +1,9 @@
 /** What is known of a run that nobody can account for, what is not, and where in the database to look. */
 import { commandFor } from "../crds/commands.ts";
 import { normalizeEngine } from "../crds/engine.ts";
+import { PATCHES } from "../crds/reason.ts";
 import type { MigrationRun } from "../crds/status/index.ts";
-import type { Migration, UnsettledRecord } from "./families.ts";
+import type { Migration, Schema, UnsettledRecord } from "./families.ts";
 import { appliedOf, dirtyOf, mayWriteUntil, stoppedAt } from "./runview.ts";
 import { field, instant, visible } from "./text.ts";
 
@@ -11,8 +12,32 @@ function accountOf({ status }: Migration, record: UnsettledRecord): MigrationRun
   return status?.lastRun?.operationID === record.operationID ? status.lastRun : undefined;
 }
 
+/** A schema's record, field by field. */
+export function applyLines({ metadata }: Schema, record: UnsettledRecord, nowMs: number): string[] {
+  return [
+    ...field("Schema", `${metadata.namespace ?? ""}/${metadata.name}`),
+    ...field("Operation", record.operationID),
+    ...field("Outcome", record.outcome),
+    ...field("Job", record.job.name),
+    ...field("Plan", record.plan?.name),
+    ...field("Database", record.targetIdentityDigest),
+    ...field("Recorded", instant(record.recordedAt)),
+    ...field("May write until", mayWriteUntil(record, nowMs)),
+  ];
+}
+
+/** A migration's run as whoever ends its hold reads it, by `acknowledge` or by `settle`. */
+export function runText(migration: Migration, record: UnsettledRecord, nowMs: number): string {
+  const parts = [
+    unresolvedLines(migration, record, nowMs),
+    knownLines(migration, record, nowMs),
+    checkLines(migration, record),
+  ];
+  return parts.map((lines) => lines.join("\n")).join("\n\n");
+}
+
 /** The run field by field. */
-export function unresolvedLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
+function unresolvedLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
   const run = accountOf(migration, record);
   const { metadata, spec } = migration;
   return [
@@ -31,7 +56,7 @@ export function unresolvedLines(migration: Migration, record: UnsettledRecord, n
   ];
 }
 
-export function knownLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
+function knownLines(migration: Migration, record: UnsettledRecord, nowMs: number): string[] {
   const open = unknown(migration, record, nowMs);
   return [
     "Known:",
@@ -90,16 +115,19 @@ function unknownEffect(run: MigrationRun | undefined): string[] {
 const TABLE = "SELECT version, state, applied, total, error, error_stmt FROM schema_migrations ORDER BY version;";
 
 /** Where to look, by engine. Statements for a person to run; the plugin opens no database. */
-export function checkLines(migration: Migration, record: UnsettledRecord): string[] {
+function checkLines(migration: Migration, record: UnsettledRecord): string[] {
   const run = accountOf(migration, record);
   const where =
     run?.failure === undefined ? "the version behind the last applied one" : `version ${run.failure.version}`;
   const steps = normalizeEngine(migration.spec.target.engine) === "mysql" ? mysqlChecks(where) : postgresChecks(where);
-  const lines = [
-    ...steps,
-    "complete or undo by hand what is half done; then clear the row with ptah migrations repair or set (worked example: docs/migration-runs.md)",
-    `${commandFor("refresh", "migration", migration.metadata)} --wait then settles the run by itself where nothing is left pending`,
+  const byHand = "complete or undo by hand what is half done";
+  // Of what is being deleted nothing is read on request any more, and nobody goes on with its history.
+  const deleting = migration.metadata.deletionTimestamp !== undefined;
+  const mend = [
+    `${byHand}; then clear the row with ptah migrations repair or set (worked example: docs/migration-runs.md)`,
+    `${commandFor("refresh", "migration", migration.metadata)} --wait (${PATCHES}) then settles the run by itself where nothing is left pending`,
   ];
+  const lines = [...steps, ...(deleting ? [byHand] : mend)];
   return ["Look in the database before you answer:", ...lines.map((line, index) => `  ${index + 1}. ${line}`)];
 }
 

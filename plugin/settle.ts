@@ -2,10 +2,8 @@
 import { annotation } from "../crds/names.ts";
 import { confirm, type DecisionFlags } from "./ask.ts";
 import { EXIT, type ExitCode, failed, nothingStored } from "./failure.ts";
-import type { Resource, Target, UnsettledRecord } from "./families.ts";
-import { mayWriteUntil } from "./runview.ts";
+import type { Resource, Target } from "./families.ts";
 import { readResource, type Session } from "./session.ts";
-import { field, instant } from "./text.ts";
 import { type Verdict, waitUntil } from "./wait.ts";
 
 /** @throws Failure */
@@ -20,9 +18,7 @@ export async function settle<T extends Resource>(
   if (record === undefined) throw nothingStored(`no Apply of ${name} is unsettled`);
   const instead = family.unsettleable(resource);
   if (instead !== undefined) throw failed(`nothing was settled: ${instead}`);
-  session.io.stdout(
-    `${recordLines(family.kind, `${session.namespace}/${name}`, record, session.io.nowMs()).join("\n")}\n`,
-  );
+  session.io.stdout(`${family.shown(resource, record, session.io.nowMs())}\n`);
   if (!flags.yes) {
     const question = "Have you established what that run did to the database? Its record is ended on your word.";
     await confirm(session.io, question, name);
@@ -45,17 +41,4 @@ export async function settle<T extends Resource>(
   const message = await waitUntil(session, target, flags.waitMs, judge, gone);
   session.io.stdout(`${message}\n`);
   return EXIT.printed;
-}
-
-function recordLines(kind: string, name: string, record: UnsettledRecord, nowMs: number): string[] {
-  return [
-    ...field(kind.replace(/^Ptah/, ""), name),
-    ...field("Operation", record.operationID),
-    ...field("Outcome", record.outcome),
-    ...field("Job", record.job.name),
-    ...field("Plan", record.plan?.name),
-    ...field("Database", record.targetIdentityDigest),
-    ...field("Recorded", instant(record.recordedAt)),
-    ...field("May write until", mayWriteUntil(record, nowMs)),
-  ];
 }
