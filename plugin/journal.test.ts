@@ -37,7 +37,7 @@ const journal = async (world: ReturnType<typeof settledWorld>, ...more: string[]
 describe("the journal of a run that was held", () => {
   test("ends with how it was settled, where no entry says so", async () => {
     const text = await journal(settledWorld([END, READ]));
-    expect(text).toEndWith(`${at(7)}    resolvedRun  Partial, settled by a reading (Reading)\n`);
+    expect(text).toEndWith(`${at(7)}    RunResolved  Partial, settled by a reading (Reading)\n`);
     const json = JSON.parse(await journal(settledWorld([END, READ]), "-o", "json"));
     expect(json.resolvedRun).toEqual(resolved());
     expect(json.entries).toHaveLength(2);
@@ -52,9 +52,9 @@ describe("the journal of a run that was held", () => {
   test("does not say an acknowledgment twice, nor the reading that settled it", async () => {
     const by = { username: "dora" };
     const acknowledged = settledWorld([END, READ, ACKNOWLEDGED], resolved({ resolution: "Acknowledged", by }));
-    expect(await journal(acknowledged)).not.toContain("resolvedRun");
+    expect(await journal(acknowledged)).not.toContain("RunResolved");
     const read = settledWorld([END, { ...READ, time: at(7), outcome: "InSync" }]);
-    expect(await journal(read)).not.toContain("resolvedRun");
+    expect(await journal(read)).not.toContain("RunResolved");
   });
 
   test("is shown by time, whatever clock an entry has", async () => {
@@ -123,7 +123,7 @@ test("a drift line is not taken for the risk of the statements", async () => {
   };
   world.status({ target });
   expect((await run(world, ["schema", "orders"])).stdout).toContain(
-    "Drift:          3 differences of severity safe, columns_added 3; what a statement risks is its class, in the plan\n",
+    "Drift:          the last read found 3 differences, the gravest of severity safe: 3 of columns_added. What a statement risks is its class, in the plan.\n",
   );
 });
 

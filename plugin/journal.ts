@@ -8,7 +8,7 @@ import { readResource, type Session } from "./session.ts";
 import { field, instant, table, visible } from "./text.ts";
 
 /** How a run that was held was settled: a field of the status, shown where no entry says as much. */
-const RESOLVED = "resolvedRun";
+const RESOLVED = "RunResolved";
 
 /** What belongs to a run that ended, by its operation and not by its time. */
 const OF_A_RUN: ReadonlySet<string> = new Set(["Verified", "RunAcknowledged", RESOLVED]);

@@ -62,10 +62,11 @@ function driftOf(schema: Schema): string | undefined {
   const target = schema.status?.target;
   if (target?.highestDriftSeverity === undefined) return undefined;
   const count = target.driftFindingCount ?? 0;
-  const findings = (target.driftFindings ?? []).map((finding) => `${finding.category} ${finding.count}`);
-  const rated = `${count} difference${count === 1 ? "" : "s"} of severity ${target.highestDriftSeverity}`;
-  const classed = schema.status?.plan === undefined ? [] : ["what a statement risks is its class, in the plan"];
-  return [[rated, ...findings].join(", "), ...classed].join("; ");
+  const findings = (target.driftFindings ?? []).map((finding) => `${finding.count} of ${finding.category}`);
+  const rated = `the last read found ${count} difference${count === 1 ? "" : "s"}, the gravest of severity ${target.highestDriftSeverity}`;
+  const sorts = findings.length === 0 ? "" : `: ${findings.join(", ")}`;
+  const classed = schema.status?.plan === undefined ? "" : " What a statement risks is its class, in the plan.";
+  return `${rated}${sorts}.${classed}`;
 }
 
 function planOf(schema: Schema): string | undefined {
