@@ -4,6 +4,7 @@ import { TestWorld } from "./testing.ts";
 import { sourceOf } from "./testing-facts.ts";
 import { CREATE, database, planOf, SPEC } from "./testing-plans.ts";
 import { realTools, type Tools } from "./tools.ts";
+import type { JobFacts, PodFacts } from "./view.ts";
 
 let tools: Tools;
 beforeAll(async () => {
@@ -89,6 +90,59 @@ describe("what people are told", () => {
       plan.settle();
       expect(message(plan, "Ready")).toBe("The database URL names no host.");
     }
+  });
+
+  test("a create that was refused is told with what the API server answered", () => {
+    const sentence = 'jobs.batch "o" is forbidden: exceeded quota: small';
+    const refused = (type: string, world: TestWorld) => {
+      const create = TestWorld.prototype.createJob;
+      world.createJob = (spec) => {
+        if (spec.work.type !== type) return create.call(world, spec);
+        world.memory = { createFailed: { jobName: spec.jobName, code: "Forbidden", sentence } };
+      };
+      world.settle();
+      return world;
+    };
+    const reading = refused("Observe", new TestWorld(tools, SPEC, () => ({})));
+    expect(message(reading, "Ready")).toBe(
+      `The Job of Observe could not be created (Forbidden: ${sentence}). It is tried again.`,
+    );
+    const spec = { ...SPEC, policy: { apply: "Always" as const } };
+    const run = refused("Apply", new TestWorld(tools, spec, database(planOf(CREATE)).answer));
+    expect(
+      run.moves
+        .flatMap((m) => (m.kind === "patchStatus" ? (m.events ?? []) : []))
+        .map(({ note }) => note)
+        .join(" "),
+    ).toContain(`(Forbidden: ${sentence})`);
+  });
+
+  test("an end that the cluster chose is told as its choice, with a result and without", () => {
+    const ended = (change: (held: { job: JobFacts; pods: PodFacts[] }) => void, answer: object = {}) => {
+      const w = new TestWorld(tools, SPEC, () => answer);
+      w.holdJobs = true;
+      w.settle();
+      for (const held of w.jobs.values()) change(held);
+      w.holdJobs = false;
+      w.endJobs();
+      w.settle();
+      return message(w, "Ready");
+    };
+    const late = "Its Job had reached its deadline (spec.execution.activeDeadlineSeconds)";
+    const stopped = { error: { code: "canceled", message: "It was asked to end." }, childExitCode: 1 };
+    const cut = (held: { job: JobFacts }) => {
+      held.job = { ...held.job, cutByDeadline: true };
+    };
+    expect(ended(cut, stopped)).toContain(`canceled: It was asked to end. ${late}. It is tried again`);
+    const gone = (held: { job: JobFacts; pods: PodFacts[] }) => {
+      cut(held);
+      held.pods = [];
+    };
+    expect(ended(gone)).toContain(`no Pod is left, so there is no account of it. ${late}. It is tried again`);
+    const killed = (held: { pods: PodFacts[] }) => {
+      held.pods = held.pods.map((pod) => ({ ...pod, accepted: false, endedBy: "OOMKilled" }));
+    };
+    expect(ended(killed)).toContain("The cluster ended it: OOMKilled. It is tried again");
   });
 
   test("a blocked resource keeps no verdict of earlier, and gets none it never had", () => {

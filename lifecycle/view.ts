@@ -96,10 +96,17 @@ export interface ScratchImage {
   readonly uid: number;
 }
 
+export interface CreateFailed {
+  readonly jobName: string;
+  readonly code: string;
+  /** What the API server answered, bounded, on one line without a full stop (for messages only). */
+  readonly sentence?: string;
+}
+
 /** What only this process knows. */
 export interface Memory {
   /** The create of this Job was answered with an error in this process; cleared when the claim changes. */
-  readonly createFailed?: { readonly jobName: string; readonly code: string };
+  readonly createFailed?: CreateFailed;
   /** Since when this process has seen this exact foreign Lease record (holder, epoch, renewal) unchanged. */
   readonly leaseUnchanged?: { readonly record: string; readonly sinceMonotonicMs: number };
 }
@@ -359,6 +366,8 @@ export interface JobFacts {
   readonly terminal?: "Complete" | "Failed";
   /** When the terminal condition was set. */
   readonly finishedAtMs?: number;
+  /** Its Pod was ended because the Job's deadline had passed (for messages only). */
+  readonly cutByDeadline?: boolean;
   readonly ttlSeconds?: number;
   /** The API server refused its Pod (FailedCreate), and no Pod exists. */
   readonly podRefused?: boolean;
@@ -384,6 +393,8 @@ export interface PodFacts {
   readonly accepted: boolean;
   /** Why the operation container cannot start, in few words, where the Pod says so (for messages only). */
   readonly waiting?: string;
+  /** The cluster's word for why the Pod or its operation container was ended, OOMKilled or Evicted (for messages only). */
+  readonly endedBy?: string;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { leaseRecordKey } from "../lifecycle/obligations/realm.ts";
-import type { LeaseFacts, Memory } from "../lifecycle/view.ts";
+import type { CreateFailed, LeaseFacts, Memory } from "../lifecycle/view.ts";
 
 interface Held {
-  createFailed?: { readonly jobName: string; readonly code: string };
+  createFailed?: CreateFailed;
 }
 
 /**
@@ -25,8 +25,8 @@ export class Memories {
     }
   }
 
-  createFailed(uid: string, jobName: string, code: string): void {
-    this.#byUID.set(uid, { createFailed: { jobName, code } });
+  createFailed(uid: string, failed: CreateFailed): void {
+    this.#byUID.set(uid, { createFailed: failed });
   }
 
   /** What a decision about this resource may know; a failed create counts only while a claim names its Job. */

@@ -33,7 +33,7 @@ export function account(c: Context, rule: RuleId, claim: Claim, job: JobFacts, p
     return {
       kind: "none",
       reason: "ResultMissing",
-      sentence: `${claim.type} ended and ${found}, so there is no account of it.`,
+      sentence: `${claim.type} ended and ${found}, so there is no account of it.${whyEnded(job, pod)}`,
     };
   }
   if (!pod.terminated) {
@@ -61,7 +61,7 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
   const lastMs = (job.finishedAtMs ?? c.nowMs) + FRAME_WAIT_MS;
   switch (facts?.state) {
     case "frame":
-      return { kind: "frame", result: withoutStop(facts.result) };
+      return { kind: "frame", result: told(facts.result, whyEnded(job, pod)) };
     case "otherProtocol":
       return {
         kind: "none",
@@ -72,11 +72,12 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
       return {
         kind: "none",
         reason: "ResultMissing",
-        sentence: `${claim.type} ended with a result that is not valid.`,
+        sentence: `${claim.type} ended with a result that is not valid.${whyEnded(job, pod)}`,
       };
     case "none":
       if (facts.readAtMs >= lastMs) {
-        return { kind: "none", reason: "ResultMissing", sentence: `${claim.type} ended without a result.` };
+        const sentence = `${claim.type} ended without a result.${whyEnded(job, pod)}`;
+        return { kind: "none", reason: "ResultMissing", sentence };
       }
       return reading(c, rule, claim, pod, Math.min(facts.readAtMs + FRAME_REREAD_MS, lastMs));
     case "failed":
@@ -86,10 +87,20 @@ function readResult(c: Context, rule: RuleId, claim: Claim, job: JobFacts, pod: 
   }
 }
 
+/** What the cluster knows of an end that the operation did not choose, as a sentence of its own; else nothing. */
+function whyEnded(job: JobFacts, pod: PodFacts | undefined): string {
+  if (job.cutByDeadline === true) return " Its Job had reached its deadline (spec.execution.activeDeadlineSeconds).";
+  if (pod?.endedBy === undefined) return "";
+  return ` The cluster ended it: ${pod.endedBy}.`;
+}
+
 /** A report's sentence without its full stop: some have one and some have none, and whoever quotes it ends his own. */
-function withoutStop(result: OperationResult): OperationResult {
+function told(result: OperationResult, why: string): OperationResult {
   const { error } = result;
-  return error === undefined ? result : { ...result, error: { ...error, message: error.message.replace(/\.+$/, "") } };
+  if (error === undefined) return result;
+  const stopped = (text: string): string => text.replace(/\.+$/, "");
+  const message = why === "" ? stopped(error.message) : `${stopped(error.message)}.${stopped(why)}`;
+  return { ...result, error: { ...error, message } };
 }
 
 /** Have the log read beside the pass, not before `notBeforeMs`. */

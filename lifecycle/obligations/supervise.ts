@@ -64,9 +64,10 @@ function superviseRunning(c: Context, claim: Claim, job: JobFacts): Move {
   return wait("6/running", `the end of Job ${claim.jobName}`, Math.min(overMs, nextRenewalMs(c)));
 }
 
-/** Why the create of a Job failed, as far as the answer's code tells. */
+/** Why the create of a Job failed, as far as the answer tells. */
 function createProblem(c: Context): string {
-  const code = c.view.memory.createFailed?.code ?? "unknown";
+  const { code = "unknown", sentence } = c.view.memory.createFailed ?? {};
+  if (sentence !== undefined) return `${code}: ${sentence}`;
   return code === "Unavailable" ? `${code}: the API server or a webhook that it asks did not answer` : code;
 }
 
@@ -131,7 +132,7 @@ export function superviseApply(c: Context, claim: Claim): Move {
   if (createFailed(c, claim) && claim.jobUID === undefined) {
     return unknown(
       "create",
-      "Creating the Apply's Job was answered with an error; what happened is read from the database.",
+      `Creating the Apply's Job was answered with an error (${createProblem(c)}); what happened is read from the database.`,
       true,
     );
   }

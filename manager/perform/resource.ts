@@ -1,6 +1,7 @@
 import { apiVersionOf, isKubeError, kinds, type RawCustom } from "../../kube/index.ts";
 import type { Status } from "../../lifecycle/families/types.ts";
 import type { ClaimMove, Dispatch, PatchMetadata, PatchStatus } from "../../lifecycle/move.ts";
+import type { CreateFailed } from "../../lifecycle/view.ts";
 import { buildJob } from "../../workload/job.ts";
 import { familyOf } from "../families.ts";
 import { FIELD_MANAGER, type Performed, type Performing } from "./context.ts";
@@ -88,9 +89,26 @@ export async function performDispatch(p: Performing, move: Dispatch): Promise<Pe
     });
     p.caches.jobs.learn(job, p.key);
   } catch (error) {
-    const code = isKubeError(error) ? error.code : "Unknown";
-    p.memories.createFailed(p.resource.uid, move.job.jobName, code);
+    const failed = createFailed(move.job.jobName, error);
+    p.memories.createFailed(p.resource.uid, failed);
+    const { code } = failed;
     p.log.warn({ resource: p.key, job: move.job.jobName, code }, "the create of a Job was not answered with success");
   }
   return "done";
+}
+
+const SENTENCE_MAX = 400;
+
+/**
+ * What is kept of a create that was not answered with success. A Job holds neither SQL nor a secret, so what the API server
+ * says of it may be shown; what could deceive a terminal may not.
+ */
+function createFailed(jobName: string, error: unknown): CreateFailed {
+  if (!isKubeError(error)) return { jobName, code: "Unknown" };
+  const line = error.message.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  const sentence = [...line]
+    .slice(0, SENTENCE_MAX)
+    .join("")
+    .replace(/[.\s]+$/, "");
+  return { jobName, code: error.code, ...(sentence === "" ? {} : { sentence }) };
 }

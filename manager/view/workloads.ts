@@ -30,6 +30,7 @@ export function jobFacts(job: Job, podRefused?: boolean): JobFacts {
       : {
           terminal: terminal.type === "Complete" ? "Complete" : "Failed",
           finishedAtMs: instantMs(job.status?.completionTime ?? terminal.lastTransitionTime),
+          ...(terminal.reason === "DeadlineExceeded" ? { cutByDeadline: true } : {}),
         }),
     ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
     ...(podRefused === true ? { podRefused } : {}),
@@ -58,6 +59,7 @@ export function podFacts(pod: Pod, job: Job | undefined, snapshot: AdmissionSnap
   const { metadata } = pod;
   const owner = (metadata.ownerReferences ?? []).find((reference) => reference.kind === "Job");
   const waiting = waitingReason(pod);
+  const endedBy = endReason(pod);
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -68,6 +70,7 @@ export function podFacts(pod: Pod, job: Job | undefined, snapshot: AdmissionSnap
     terminated: isTerminated(pod),
     accepted: isAccepted(pod, job, snapshot),
     ...(waiting === undefined ? {} : { waiting }),
+    ...(endedBy === undefined ? {} : { endedBy }),
   };
 }
 
@@ -117,6 +120,18 @@ function waitingReason(pod: Pod): string | undefined {
   if (word === undefined || !WORD.test(word)) return undefined;
   const missing = missingObject(held?.message ?? "");
   return missing === undefined ? word : `${word} (${missing})`;
+}
+
+/** What a container that ended by itself is given as its reason; it says nothing that the result does not. */
+const BY_ITSELF: ReadonlySet<string> = new Set(["Completed", "Error"]);
+
+/** The kubelet's or the node's word for why the Pod or its operation container was ended, such as OOMKilled or Evicted. */
+function endReason(pod: Pod): string | undefined {
+  const ended = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
+    .map((status) => status.state?.terminated?.reason)
+    .find((reason) => reason !== undefined && !BY_ITSELF.has(reason));
+  const word = ended ?? pod.status?.reason;
+  return word !== undefined && WORD.test(word) ? word : undefined;
 }
 
 const OBJECT_MISSING = /^(secret|configmap) "([a-z0-9.-]{1,253})" not found$/;
