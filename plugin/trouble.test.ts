@@ -62,6 +62,7 @@ describe("waiting for a reading that fails", () => {
     });
     expect(slept).toBe(5);
     expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("Once it is mended (it takes the role ptah-operator-author): kubectl ptah refresh");
     expect(ran.stderr).not.toContain("gave up");
   });
 

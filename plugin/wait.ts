@@ -1,12 +1,13 @@
 /** Waiting by looking again: bounded, with a line on standard error for every change of where it stands and for every silence. */
 import { commandFor } from "../crds/commands.ts";
+import { PATCHES } from "../crds/reason.ts";
 import { isKubeError } from "../kube/index.ts";
 import { nobodyLooks, type Unseen, unseenOf } from "./attention.ts";
 import { EXIT, Failure, failed } from "./failure.ts";
 import type { Family, Resource, Target } from "./families.ts";
 import { whyAPlanWaits } from "./lastapply.ts";
 import { limits } from "./limits.ts";
-import { nextOf } from "./next.ts";
+import { nextOf, stepOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { isResolved } from "./source.ts";
@@ -284,7 +285,9 @@ export function mindTrouble<T extends Resource>(
 }
 
 /** How to see at once whether it is mended; a Pod that waits goes on by itself. */
-function onceMended<T extends Resource>(family: Family<T>, { metadata, status }: T): string {
+function onceMended<T extends Resource>(family: Family<T>, resource: T): string {
+  const { metadata, status } = resource;
   if (status?.activeOperation?.dispatchStarted === true) return "";
-  return ` Once it is mended: ${commandFor("refresh", family.words[0], metadata)} --wait`;
+  const right = stepOf(resource)?.who === "database administrator" ? ` (${PATCHES})` : "";
+  return ` Once it is mended${right}: ${commandFor("refresh", family.words[0], metadata)} --wait`;
 }
