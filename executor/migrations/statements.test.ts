@@ -71,6 +71,8 @@ describe("statements of PostgreSQL files", () => {
     ["SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", "transaction-control"],
     ["SELECT pg_advisory_unlock_all()", "advisory-lock"],
     ["DISCARD ALL", "advisory-lock"],
+    ["COPY a FROM STDIN", "client-copy"],
+    ["copy (SELECT 1) to stdout", "client-copy"],
   ])("%s is refused in both modes", async (sql, rule) => {
     for (const options of [file("postgresql"), alone("postgresql")]) {
       const found = await refusal(`SELECT 1;\n${sql};`, options);
@@ -80,8 +82,8 @@ describe("statements of PostgreSQL files", () => {
 
   test("what only looks like it runs", async () => {
     const sql =
-      "PREPARE a AS SELECT 1; SET search_path = a; SELECT 'pg_advisory_unlock'; DISCARD TEMP; SELECT 'COMMIT'";
-    expect(await statements(sql, file("postgresql"))).toHaveLength(5);
+      "PREPARE a AS SELECT 1; SET search_path = a; SELECT 'pg_advisory_unlock'; DISCARD TEMP; SELECT 'COMMIT'; COPY a FROM '/x'";
+    expect(await statements(sql, file("postgresql"))).toHaveLength(6);
   });
 });
 

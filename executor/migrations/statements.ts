@@ -102,20 +102,28 @@ function throughSemicolon(bytes: Buffer, end: number): number {
 const POSTGRES_RULES = {
   "transaction-control": "controls the transaction; leave that to the run",
   "advisory-lock": "releases advisory locks, and the run itself holds one; remove it",
+  "client-copy": "copies from or to a client, and a run has no stream to give; write the rows as INSERT",
 } as const;
 
-const TRANSACTION_WORDS = /^(begin|start|commit|end|rollback|abort|savepoint|release|prepare|set|discard)\b/i;
+const RULED_WORDS = /^(begin|start|commit|end|rollback|abort|savepoint|release|prepare|set|discard|copy)\b/i;
+
+/** COPY that names neither a file nor a program. */
+const copiesWithClient = (tree: object): boolean => {
+  const copy = (tree as { readonly CopyStmt?: { readonly filename?: string } }).CopyStmt;
+  return copy !== undefined && copy.filename === undefined;
+};
 
 function postgresRule(parser: Parser, statement: string): keyof typeof POSTGRES_RULES | undefined {
   if (/pg_advisory_unlock/i.test(statement)) {
     const words = parser.words(statement) ?? [];
     if (words.some((word) => word.startsWith("pg_advisory_unlock"))) return "advisory-lock";
   }
-  if (!TRANSACTION_WORDS.test(statement)) return undefined;
+  if (!RULED_WORDS.test(statement)) return undefined;
   const outcome = parser.parse(statement);
   const tree = "error" in outcome ? undefined : outcome.statements[0]?.tree;
   if (tree === undefined) return undefined;
   if ("TransactionStmt" in tree) return "transaction-control";
+  if (copiesWithClient(tree)) return "client-copy";
   const setting = tree["VariableSetStmt"] as { readonly name?: string } | undefined;
   if (setting?.name === "TRANSACTION" || setting?.name === "SESSION CHARACTERISTICS") return "transaction-control";
   const discard = tree["DiscardStmt"] as { readonly target?: string } | undefined;

@@ -75,6 +75,19 @@ describe("TLS to the database", () => {
   });
 });
 
+describe("one statement alone", () => {
+  test("that asks its client for rows is refused at once, and the session goes on", async () => {
+    const url = `postgres://ptah_test@127.0.0.1:${plain.port}/postgres?sslmode=disable`;
+    const session = await connect(parseTarget(url, "url"), { connectTimeoutMs: 5_000, role: "the target" });
+    await session.query("CREATE TEMPORARY TABLE rows_wanted (id int)");
+    const refused = await session.runOne("COPY rows_wanted FROM STDIN").catch((error: { code?: string }) => error.code);
+    expect(refused).toBe("57014");
+    expect(await session.runOne("SELECT 1")).toBe("SELECT");
+    expect(await session.query("SELECT count(*)::int AS rows FROM rows_wanted")).toEqual([{ rows: 0 }]);
+    await session.end();
+  }, 30_000);
+});
+
 /** A peer that accepts and then says this, for ever. @returns its port, how many connections are still open, and its end */
 async function peer(says: string): Promise<{ port: number; open: () => number; close: () => void }> {
   const sockets = new Set<Socket>();

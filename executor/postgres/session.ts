@@ -36,6 +36,11 @@ export interface ConnectOptions {
 }
 
 /** The driver's connection: its socket, and what the server reports about its settings; its types leave both out. */
+/** What the driver does where a statement wants rows from its client. */
+interface Copying {
+  handleCopyInResponse(connection: { sendCopyFail(why: string): void; sync(): void }): void;
+}
+
 interface Reporting {
   readonly connection: {
     readonly stream: { destroy(): void };
@@ -134,6 +139,11 @@ function runAlone(client: pg.Client, text: string): Promise<string> {
     query.on("row", () => undefined);
     query.on("end", (result) => resolve(String(result.command)));
     query.on("error", reject);
+    // Asked for rows, the server skips the Sync that was sent with the statement, and would wait for another for ever.
+    (query as unknown as Copying).handleCopyInResponse = (connection) => {
+      connection.sendCopyFail("there are no rows to give");
+      connection.sync();
+    };
     client.query(query);
   });
 }
