@@ -31,8 +31,8 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Control and direction-changing characters, which could make a terminal show something else than what runs. */
-const DECEIVING = /[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]/gu;
+/** Control, direction-changing and invisible characters, which could make a terminal show something else than what runs. */
+const DECEIVING = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** The text with every character that could deceive its reader written as `\u{…}`. */
 export function visible(text: string): string {
