@@ -114,6 +114,23 @@ test("a plan that another took the place of, and of which nothing ran, says so",
   expect(lines.filter((line) => line.includes("never ran"))).toEqual([`${at(1)}  PlanPublished  plan-a, never ran`]);
 });
 
+test("the verdict on an Apply stands at it, before the plan that came of the same reading and was stored a moment earlier", async () => {
+  const world = waitingWorld();
+  const plan = (uid: string) => ({ name: `plan-${uid}`, uid, fingerprint: digest("a") });
+  const entries = [
+    { type: "ApplyFinished", time: at(4), operationID: RUN, plan: plan("a"), outcome: "Unknown" },
+    { type: "Verified", time: "2026-01-01T00:05:01Z", operationID: RUN, plan: plan("a"), outcome: "DriftRemains" },
+    { type: "PlanPublished", time: at(5), plan: plan("plan-uid") },
+  ];
+  world.status({ journal: { coveredSince: at(0), entries } });
+  const lines = (await run(world, ["journal", "orders"])).stdout.split("\n").slice(3, -1);
+  expect(lines.map((line) => /^\S+( +\w+)/.exec(line)?.[1])).toEqual([
+    "  ApplyFinished",
+    "    Verified",
+    "  PlanPublished",
+  ]);
+});
+
 test("a drift line is not taken for the risk of the statements", async () => {
   const world = waitingWorld();
   const target = {

@@ -62,9 +62,17 @@ export async function printJournal(session: Session, target: Target, output: "te
   return EXIT.printed;
 }
 
-/** By time, oldest first; a run's end has its Job's clock and may be a moment older than what was written before it. */
-function inOrder<T extends { readonly time: string }>(list: readonly T[]): T[] {
-  return [...list].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+/**
+ * By time, oldest first; a run's end has its Job's clock and may be a moment older than what was written before it. A plan has
+ * the time at which it was stored, before the reading that found it necessary was judged: it stays behind that verdict.
+ */
+function inOrder<T extends { readonly time: string; readonly type: string }>(list: readonly T[]): T[] {
+  const placed = list.map((entry, index) => {
+    const before = list[index - 1];
+    const follows = entry.type === "PlanPublished" && before?.type === "Verified";
+    return { entry, ms: Math.max(Date.parse(entry.time), follows ? Date.parse(before.time) : 0) };
+  });
+  return placed.sort((a, b) => a.ms - b.ms).map(({ entry }) => entry);
 }
 
 /** A run's reading and what settled it stand indented where they follow it, so that they read as one execution. */
