@@ -62,7 +62,7 @@ export const fitsDeadline = (path: string) => {
     rule:
       `${value}.getSeconds() < ${deadline} || ` +
       `(${value}.getSeconds() == ${deadline} && ${value}.getMilliseconds() % 1000 == 0)`,
-    message: `${path} must not exceed execution.activeDeadlineSeconds`,
+    message: `${path} must not exceed execution.activeDeadlineSeconds; where it is not set, its default counts`,
   };
 };
 

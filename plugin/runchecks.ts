@@ -78,7 +78,9 @@ function known(migration: Migration, record: UnsettledRecord): string[] {
           `a read after it (${instant(history.observedAt)}) found version ${history.currentVersion} as the highest applied, ${history.pendingCount} pending${dirty === undefined ? "" : `, and dirty: ${dirty}`}`,
         ]
       : []),
-    ...(record.job.terminal === true ? ["its Job has ended"] : []),
+    ...(record.job.terminal === true
+      ? [record.job.uid === undefined ? "no Job of it is left" : "its Job has ended"]
+      : []),
     ...(record.restored === true
       ? ["only identities: the record was put back from metadata after its status was lost"]
       : []),

@@ -80,7 +80,7 @@ export function runLines(run: MigrationRun, resolved: ResolvedRun | undefined): 
       "Run verified",
       verification === undefined
         ? run.targetIdentityDigest === undefined
-          ? "no: it named no database"
+          ? "by no reading: it left no account of the database it opened"
           : "not yet by a reading of the database that it named"
         : `${verification.outcome}${verification.reason === undefined ? "" : ` (${verification.reason})`}, read ${instant(verification.observedAt)}${mark}`,
     ),
