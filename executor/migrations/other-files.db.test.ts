@@ -37,11 +37,15 @@ for (const engine of ENGINES) {
     return (report["migrations"] as { version: number; state: string }[]).map((m) => `${m.version} ${m.state}`);
   };
 
+  /** What `status` calls the database: no report of another command calls it otherwise. */
+  const named = async (url: string, files: string): Promise<unknown> =>
+    (await ptah(url, files, ["status"])).report["database_url"];
+
   describe(`a database on ${engine} whose history is of another directory`, () => {
     test("is not repaired, and says which versions have other files and which database it is", async () => {
       const url = await fresh(engine);
       const [ours, theirs] = [directory({ ...OURS, 3: BROKEN }), directory(THEIRS)];
-      await ptah(url, ours, ["up"]);
+      expect((await ptah(url, ours, ["up"])).report["database_url"]).toBe(await named(url, ours));
       const before = await rows(url);
       for (const form of [["--resume-from", "1"], ["--force"], ["--resume-from", "1", "--force"]]) {
         for (const dry of [[], ["--dry-run"]]) {
@@ -49,6 +53,7 @@ for (const engine of ENGINES) {
           expect(status).toBe(2);
           expect(report).toMatchObject({ refusal: { code: "history_modified", objects: ["1", "2"] } });
           expect(report["error"]).toContain("versions 1, 2");
+          expect(report["database_url"]).toBe(await named(url, theirs));
         }
       }
       expect(await rows(url)).toEqual(before);
@@ -83,7 +88,7 @@ for (const engine of ENGINES) {
       await ptah(url, directory(OURS), ["up"]);
       const right = directory({ ...OURS, 1: THEIRS[1] });
       const { report } = await ptah(url, right, ["repair", "--version", "1", "--force"]);
-      expect(report).toMatchObject({ outcome: "changed", recorded_only: [1] });
+      expect(report).toMatchObject({ outcome: "changed", recorded_only: [1], database_url: await named(url, right) });
       expect(await states(url, right)).toEqual(["1 applied", "2 applied"]);
     });
 

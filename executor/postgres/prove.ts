@@ -55,7 +55,7 @@ export async function provenSteps(input: ProofInput): Promise<readonly Step[]> {
   if (again.length > 0) {
     throw new Refused(
       "plan_not_stable",
-      `after the plan a second one would still change ${again.length} things; change the schema by a written migration`,
+      `after the plan a second one would still change ${again.length === 1 ? "one thing" : `${again.length} things`}; change the schema by a written migration`,
     );
   }
   return [...input.steps, ...extra];
