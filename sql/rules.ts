@@ -208,6 +208,15 @@ const extensionContents: Rule = (tree, found) => {
   else found.raise("warning", "adds an object to an extension");
 };
 
+/** Its function runs within every later definition, also those of plans that nobody has to approve. */
+const ENABLES_EVENT_TRIGGER = "lets a function run with every later change of the schema";
+
+const alterEventTrigger: Rule = (tree, found) => {
+  // D: disabled (PostgreSQL's event_trigger.h); every other letter enables it.
+  if (text(tree, "tgenabled") === "D") found.raise("warning", "disables an event trigger");
+  else found.raise("destructive", ENABLES_EVENT_TRIGGER);
+};
+
 const alterOwner: Rule = (_, found) => found.privilege("Ownership", "changes an owner");
 
 /**
@@ -279,8 +288,8 @@ export const RULES: Readonly<Record<string, Rule>> = {
   CreateSchemaStmt: createSchema,
   RuleStmt: warns("changes a rewrite rule"),
   CreateTrigStmt: warns("changes a trigger"),
-  CreateEventTrigStmt: warns("changes an event trigger"),
-  AlterEventTrigStmt: warns("changes an event trigger"),
+  CreateEventTrigStmt: (_, found) => found.raise("destructive", ENABLES_EVENT_TRIGGER),
+  AlterEventTrigStmt: alterEventTrigger,
   CreateDomainStmt: nothing,
   AlterDomainStmt: alterDomain,
   CompositeTypeStmt: nothing,
