@@ -92,17 +92,19 @@ for (const engine of ENGINES) {
       expect(await states(url, right)).toEqual(["1 applied", "2 applied"]);
     });
 
-    test("among several, is put right by set below the first of them and set back", async () => {
+    test("among several, is put right as each of them is, and then what stopped is repaired", async () => {
       const url = await fresh(engine);
-      await ptah(url, directory(OURS), ["up"]);
-      const right = directory({ 1: THEIRS[1], 2: THEIRS[2] });
-      expect((await ptah(url, right, ["repair", "--version", "1", "--force"])).report).toMatchObject({
-        refusal: { code: "history_modified", objects: ["2"] },
-      });
-      expect((await ptah(url, right, ["set", "--version", "0"])).report).toMatchObject({ removed: [1, 2] });
-      expect((await ptah(url, right, ["set", "--version", "2"])).report).toMatchObject({ recorded_only: [1, 2] });
-      expect(await states(url, right)).toEqual(["1 applied", "2 applied"]);
+      await ptah(url, directory({ ...OURS, 3: BROKEN }), ["up"]);
+      const right = directory(THEIRS);
+      for (const version of ["1", "2"]) {
+        const { report } = await ptah(url, right, ["repair", "--version", version, "--force"]);
+        expect(report).toMatchObject({ outcome: "changed", recorded_only: [Number(version)] });
+      }
+      expect(await states(url, right)).toEqual(["1 applied", "2 applied", "3 dirty"]);
+      const { report } = await ptah(url, right, ["repair", "--version", "3", "--resume-from", "1", "--force"]);
+      expect(report).toMatchObject({ outcome: "changed", recorded: [3] });
       expect(benches[engine].received("TABLE x")).toBe(0);
+      expect(benches[engine].received("TABLE z")).toBe(1);
     });
   });
 }

@@ -110,16 +110,18 @@ function refuseOffset(input: ChangeInput, row: Revision, { statements }: Prepare
 const MAX_MODIFIED_NAMED = 5;
 
 /**
- * A repair goes by the directory's file of its one version. Where the rows of other versions are of other files, the directory or the
- * database is not the one that was meant, and that file has nothing to do with what the version left here.
+ * A repair of a version that stopped goes by the directory's file of it. Where the rows of other versions are of other files, the
+ * directory or the database is not the one that was meant, and that file has nothing to do with what the version left here. A row
+ * that is clean and merely of another file is put right by itself, or several could never be.
  * @throws Refused `history_modified`; the repaired version's own file may have been edited
  */
 export function refuseOtherFiles({ directory, version }: ChangeInput, { rows }: RevisionTable): void {
+  if (!rows.some((row) => row.version === version && isDirty(row))) return;
   const other = modifiedVersions(directory.migrations, rows).filter((modified) => modified !== version);
   if (other.length === 0) return;
   throw new Refused(
     "history_modified",
-    `this database was given another file of ${named(other, MAX_MODIFIED_NAMED)} than the directory has, so the two may not belong together; nothing was changed: name the directory and the database that do, or correct rows that are wrong with migrations set`,
+    `this database was given another file of ${named(other, MAX_MODIFIED_NAMED)} than the directory has, so the two may not belong together; nothing was changed: name the directory and the database that do, or, where the rows are wrong, first put each right with migrations repair --version N --force`,
     { objects: other.map(String) },
   );
 }
