@@ -33,7 +33,7 @@ export const MIGRATION_REASONS = [
     REFUSED,
     "The file of an applied migration is not the one that was applied.",
     "author",
-    "Put back the files the message names, and make the change in a new version.",
+    "Put back the files the message names, and make the change in a new version. Where the file is right and its row is wrong, a database administrator records it as it is: ptah migrations repair --version N --force",
   ),
   r(
     "HistoryOutOfOrder",
