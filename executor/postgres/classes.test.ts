@@ -17,6 +17,13 @@ test("a foreign key on a table that the same plan creates is no warning, on an o
   expect(severities(KEY, TABLE)).toEqual(["warning", "safe"]);
 });
 
+test("every change of a database whose event trigger changes rows waits for a person, and says why", () => {
+  const step = { sql: TABLE, transaction: "joined", commitAfter: false } as unknown as Step;
+  expect(classifySteps(parser, [step], true)).toMatchObject([
+    { severity: "destructive", reason: "runs an event trigger that changes rows", class: { destructive: true } },
+  ]);
+});
+
 test("a table that may have been there, or got rows meanwhile, is no new one", () => {
   expect(severities(TABLE.replace("TABLE", "TABLE IF NOT EXISTS"), KEY)).toEqual(["safe", "warning"]);
   const attach = 'ALTER TABLE "public"."orders" ATTACH PARTITION "public"."old" FOR VALUES IN (1)';

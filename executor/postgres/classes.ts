@@ -14,9 +14,10 @@ function note(newTables: Set<string>, sql: string, tables: readonly string[]): v
 
 /**
  * Classifies each step: by its own syntax tree, raised by what the differ knows about rows and rewrites. Nothing is ever lowered.
+ * @param changesRows whether an event trigger of the target changes rows whenever a definition changes
  * @throws Refused `credential_in_schema` for a statement that carries a credential
  */
-export function classifySteps(parser: Parser, steps: readonly Step[]): readonly PlanStatement[] {
+export function classifySteps(parser: Parser, steps: readonly Step[], changesRows = false): readonly PlanStatement[] {
   const newTables = new Set<string>();
   return steps.map((step, at) => {
     const read = classify(parser, step.sql, newTables);
@@ -33,6 +34,10 @@ export function classifySteps(parser: Parser, steps: readonly Step[]): readonly 
     if (step.losesRows) {
       severity = "destructive";
       reasons.add("loses rows or values");
+    }
+    if (changesRows) {
+      severity = "destructive";
+      reasons.add("runs an event trigger that changes rows");
     }
     if (step.rewrites && !/^CREATE TABLE /.test(step.sql)) {
       severity = strongerSeverity(severity, "warning");

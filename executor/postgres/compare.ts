@@ -34,6 +34,8 @@ export interface Comparison {
   readonly scratch: Scratch;
   /** Reads both sides now. What a reader costs is a server's processor time, so each command reads what it needs. */
   read<T>(reader: (session: Session, exclusion: Exclusion) => Promise<T>): Promise<Sides<T>>;
+  /** Reads the target alone. */
+  readTarget<T>(reader: (session: Session) => Promise<T>): Promise<T>;
 }
 
 /** Opens a session to the target and reads the server behind it. @throws Refused `server_version_changed` */
@@ -92,7 +94,7 @@ export async function withComparison<T>(input: CompareInput, use: (comparison: C
         input.stop.check();
         return { target, desired };
       };
-      return await use({ parser, server, scratch, read });
+      return await use({ parser, server, scratch, read, readTarget: (reader) => reader(session) });
     } finally {
       await scratch.dispose();
     }

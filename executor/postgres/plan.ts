@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { plan } from "@supabase/pg-delta";
-import { encodePlan, type PlanDocument } from "../../sql/index.ts";
+import { encodePlan, type PlanDocument, type PlanStatement } from "../../sql/index.ts";
 import { Failure, Refused } from "../contract.ts";
 import { columnOrderFindings, compareCatalogs, viewCanBeReplaced } from "./catalog.ts";
 import { classifySteps } from "./classes.ts";
@@ -9,6 +9,7 @@ import { type Base, emptyReadOnce } from "./clone.ts";
 import { type CompareInput, type Comparison, type Sides, withComparison } from "./compare.ts";
 import { planSteps, type Step } from "./differ.ts";
 import { fillByDump } from "./dump.ts";
+import { rowChangesWithDdl } from "./event-triggers.ts";
 import type { TransactionMode } from "./execute.ts";
 import { holdFence } from "./protect.ts";
 import { provenSteps } from "./prove.ts";
@@ -54,7 +55,8 @@ export function planSchema(input: PlanInput): Promise<PlanResult> {
     const steps = await prove(comparison, base, target, spelling, input);
     holdFence(parser, steps, input.protectedTables);
     refuseBoundaries(steps, input.mode);
-    const document = documentOf(comparison, { target, desired: wanted }, steps, input);
+    const statements = classifySteps(parser, steps, await comparison.readTarget((s) => rowChangesWithDdl(s, parser)));
+    const document = documentOf(comparison, { target, desired: wanted }, statements, input);
     const encoded = encodePlan(document);
     if ("error" in encoded) {
       throw new Refused(encoded.error.code, `${encoded.error.message}; split the schema over several resources`);
@@ -139,14 +141,13 @@ function refuseBoundaries(steps: readonly Step[], mode: TransactionMode): void {
 }
 
 function documentOf(
-  { parser, server }: Comparison,
+  { server }: Comparison,
   { target, desired }: Sides<View>,
-  steps: readonly Step[],
+  statements: readonly PlanStatement[],
   input: PlanInput,
 ): PlanDocument {
   const from = fingerprint(target, server, input.exclusion);
   const to = fingerprint(desired, server, input.exclusion);
-  const statements = [...classifySteps(parser, steps)];
   const { selectors } = input.exclusion;
   return {
     format_version: 1,
@@ -156,6 +157,6 @@ function documentOf(
     to_fingerprint: to,
     ...(selectors.length === 0 ? {} : { exclude: [...selectors] }),
     destructive: statements.some((s) => s.class.destructive),
-    statements,
+    statements: [...statements],
   };
 }
