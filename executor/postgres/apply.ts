@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { decodePlan, type PlanDocument } from "../../sql/index.ts";
+import { decodePlan, loadParser, type PlanDocument } from "../../sql/index.ts";
 import type { Stop } from "../cancel.ts";
 import { Canceled, Refused } from "../contract.ts";
 import { MAX_PLAN_BYTES } from "../limits.ts";
@@ -9,6 +9,7 @@ import { parseExclusion } from "./exclude.ts";
 import { type Execution, execute, type TransactionMode } from "./execute.ts";
 import { takeLock } from "./lock.ts";
 import { displayName } from "./quote.ts";
+import { watchRows } from "./row-guard.ts";
 import type { ServerFacts } from "./server.ts";
 import { connect, type Session } from "./session.ts";
 import type { Target } from "./url.ts";
@@ -115,22 +116,16 @@ async function invalidIndexes(session: Session): Promise<readonly string[]> {
   return rows.map((r) => displayName(String(r["schema"]), String(r["name"])));
 }
 
-/** Event triggers of the database act on every change of its schema, by the decision of whoever made them. */
-async function hasEventTriggers(session: Session): Promise<boolean> {
-  const [row] = await session.query(
-    "SELECT EXISTS (SELECT FROM pg_catalog.pg_event_trigger WHERE evtenabled <> 'D') AS found",
-  );
-  return row?.["found"] === true;
-}
-
 async function run(session: Session, plan: PlanDocument, input: ApplyInput, backendPid: number): Promise<ApplyResult> {
   const before = new Set(await invalidIndexes(session));
   let sent = false;
+  // The grammar is loaded only where it is needed: 27 MB.
+  const parser = plan.destructive ? undefined : await loadParser();
   const result = await execute(session, plan.statements, {
     mode: input.mode,
     lockTimeoutMs: input.lockTimeoutMs,
     backendPid,
-    keepRows: !plan.destructive && !(await hasEventTriggers(session)),
+    ...(parser === undefined ? {} : { watchRows: (watched: Session) => watchRows(watched, parser) }),
     beforeTransaction: () => {
       if (!sent) input.stop.check();
       sent = true;

@@ -1,3 +1,4 @@
+import type { RowGuard } from "./row-guard.ts";
 import { describeServerError, type Session, sqlstateOf } from "./session.ts";
 
 export type TransactionMode = "file" | "all" | "none";
@@ -14,8 +15,8 @@ export interface ExecuteOptions {
   readonly lockTimeoutMs: number;
   /** The backend that holds the lock: another one behind the same connection means a pooler, and nothing is sent. */
   readonly backendPid?: number;
-  /** Whether rows may be changed or deleted; where they may not, a transaction that did is rolled back. */
-  readonly keepRows?: boolean;
+  /** Begins to watch each transaction for rows that its statements do not speak of; one that lost some is rolled back. */
+  readonly watchRows?: (session: Session) => Promise<RowGuard>;
   /** The database holds nobody's rows (a clone): the server's words are told as they are. */
   readonly withoutRows?: true;
   /** Asked before each transaction; throws to stop between two of them. */
@@ -117,15 +118,18 @@ async function runSegment(
     if (segment.inTransaction) await session.query("BEGIN");
     await session.query(settings(options.lockTimeoutMs, segment.inTransaction));
     await samePid(session, options.backendPid);
+    const guard = segment.inTransaction ? await options.watchRows?.(session) : undefined;
     for (const statement of segment.statements) {
       sent = true;
+      allow(await guard?.before(statement.sql));
       ended = TRANSACTION_COMMANDS.includes(await session.runOne(statement.sql));
       if (ended) throw new Forbidden(TRANSACTION_ENDED);
       if (session.reported("standard_conforming_strings") === "off") throw new Forbidden(TEXT_READ_OTHERWISE);
+      allow(await guard?.after(statement.sql));
       at++;
     }
     at = segment.first + segment.statements.length - 1;
-    if (segment.inTransaction && options.keepRows === true) await rowsKept(session);
+    allow(await guard?.end());
     if (segment.inTransaction) await session.query("COMMIT");
     else await session.query("RESET ALL");
     return undefined;
@@ -158,19 +162,9 @@ const TRANSACTION_COMMANDS: readonly string[] = ["BEGIN", "START", "COMMIT", "RO
 
 const TRANSACTION_ENDED = "it begins or ends a transaction, which no statement of a plan may do";
 
-/**
- * A default, a check or a generated column may call a function on every row that is there, and such a function may change other
- * rows: no reading of the statement's text shows that, and the server counts it.
- */
-async function rowsKept(session: Session): Promise<void> {
-  const [row] = await session.query(
-    "SELECT coalesce(sum(n_tup_upd + n_tup_del), 0)::text AS changed FROM pg_catalog.pg_stat_xact_user_tables",
-  );
-  const changed = String(row?.["changed"] ?? "0");
-  if (changed === "0") return;
-  throw new Forbidden(
-    `a function or trigger that runs with the plan changed or deleted ${changed} rows, which the plan does not say; do that by a written migration`,
-  );
+/** @throws Forbidden for what the guard found */
+function allow(wrong: string | undefined): void {
+  if (wrong !== undefined) throw new Forbidden(wrong);
 }
 
 /** A connection that answers from another backend than the one holding the lock is shared with others. */

@@ -105,7 +105,7 @@ describe("a function that a plan runs on the rows that are there", () => {
     });
   }
 
-  test("may insert, and may change rows where an event trigger of the database does", async () => {
+  test("may insert; what an event trigger of the database changes waits for a person", async () => {
     const inserts = body("", "int", "INSERT INTO victim VALUES (2)", "1");
     const one = await plan("rows_insert", BEFORE, `${VICTIM} ${inserts} ${OTHER}, g int DEFAULT evil());`);
     expect((await apply(one)).outcome).toBe("applied");
@@ -114,6 +114,7 @@ describe("a function that a plan runs on the rows that are there", () => {
       CREATE EVENT TRIGGER counts ON ddl_command_end EXECUTE FUNCTION count_ddl();`;
     const declared = audit.replace("INSERT INTO audit VALUES (0);", "");
     const two = await plan("rows_audit", audit, `${declared} CREATE TABLE added (a int);`);
+    expect(two.destructive).toBe(true);
     expect((await apply(two)).outcome).toBe("applied");
   });
 
