@@ -23,6 +23,11 @@ const HARMLESS = new Set(
   ).split(" "),
 );
 
+/** Functions of the server, and of dblink, that overwrite or delete what is no row, or is elsewhere. */
+const CHANGES_VALUES = new Set(
+  "setval lo_unlink lo_put lo_truncate lo_truncate64 lowrite dblink dblink_exec dblink_send_query".split(" "),
+);
+
 /**
  * Settings that change which role acts, how text is read or whether changed rows are counted; set_config() of anything else is
  * only a setting.
@@ -33,8 +38,9 @@ const DANGEROUS_SETTING =
 /**
  * Reads one function call: of a statement that runs, a function this reader does not know may do anything. A stored body may
  * call what it likes but for changing the session, which would outlast the call and reach the statements after it.
+ * @param defines the call stands in a definition (a default, a check), which the server works out for every row that is there
  */
-export function readCall(call: Tree, found: Findings, runs: boolean): void {
+export function readCall(call: Tree, found: Findings, runs: boolean, defines = false): void {
   const parts = list(call, "funcname").map((part) => stringValue(part) ?? "");
   const name = parts.at(-1)?.toLowerCase() ?? "";
   const builtIn = parts.length === 1 || parts[0] === "pg_catalog";
@@ -44,5 +50,7 @@ export function readCall(call: Tree, found: Findings, runs: boolean): void {
     found.unreadable("changes a session setting");
   } else if (runs && (!builtIn || !HARMLESS.has(name))) {
     found.unreadable("calls a function whose effects are not known");
+  } else if (!runs && defines && CHANGES_VALUES.has(name)) {
+    found.raise("destructive", "works out an expression that changes values");
   }
 }

@@ -92,7 +92,7 @@ function readTree(tree: unknown, found: Findings, place: Place, callsAreRun: boo
     const rule = RULES[kind];
     if (rule !== undefined) rule(node, found, place);
     else if (/^[A-Z]\w*Stmt$/.test(kind)) found.unreadable("a statement of an unknown kind");
-    else if (kind === "FuncCall") readCall(node, found, callsAreRun);
+    else if (kind === "FuncCall") readCall(node, found, callsAreRun, place.runs);
   });
   if (!read) found.unreadable("a statement that is too large to read");
 }

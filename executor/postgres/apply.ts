@@ -125,7 +125,12 @@ async function run(session: Session, plan: PlanDocument, input: ApplyInput, back
     mode: input.mode,
     lockTimeoutMs: input.lockTimeoutMs,
     backendPid,
-    ...(parser === undefined ? {} : { watchRows: (watched: Session) => watchRows(watched, parser) }),
+    ...(parser === undefined
+      ? {}
+      : {
+          watchRows: (watched: Session, statements: readonly string[]) =>
+            watchRows(watched, { parser, statements, lockTimeoutMs: input.lockTimeoutMs }),
+        }),
     beforeTransaction: () => {
       if (!sent) input.stop.check();
       sent = true;

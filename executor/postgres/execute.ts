@@ -16,7 +16,7 @@ export interface ExecuteOptions {
   /** The backend that holds the lock: another one behind the same connection means a pooler, and nothing is sent. */
   readonly backendPid?: number;
   /** Begins to watch each transaction for rows that its statements do not speak of; one that lost some is rolled back. */
-  readonly watchRows?: (session: Session) => Promise<RowGuard>;
+  readonly watchRows?: (session: Session, statements: readonly string[]) => Promise<RowGuard>;
   /** The database holds nobody's rows (a clone): the server's words are told as they are. */
   readonly withoutRows?: true;
   /** Asked before each transaction; throws to stop between two of them. */
@@ -114,11 +114,15 @@ async function runSegment(
   let at = segment.first;
   let sent = false;
   let ended = false;
+  let guard: RowGuard | undefined;
   try {
+    if (segment.inTransaction) {
+      const texts = segment.statements.map((statement) => statement.sql);
+      guard = await options.watchRows?.(session, texts);
+    }
     if (segment.inTransaction) await session.query("BEGIN");
     await session.query(settings(options.lockTimeoutMs, segment.inTransaction));
     await samePid(session, options.backendPid);
-    const guard = segment.inTransaction ? await options.watchRows?.(session) : undefined;
     for (const statement of segment.statements) {
       sent = true;
       allow(await guard?.before(statement.sql));
@@ -135,7 +139,7 @@ async function runSegment(
     return undefined;
   } catch (error) {
     const answered = (sqlstateOf(error) !== undefined || error instanceof Forbidden) && !session.lost();
-    const rolledBack = answered && segment.inTransaction && !ended && (await rollBack(session));
+    const rolledBack = answered && segment.inTransaction && !ended && (await rollBack(session, guard));
     return {
       position: at + 1,
       sqlstate: sqlstateOf(error),
@@ -175,9 +179,10 @@ async function samePid(session: Session, expected: number | undefined): Promise<
     throw new Error("the connection answered from another database session than the one holding the lock");
 }
 
-async function rollBack(session: Session): Promise<boolean> {
+async function rollBack(session: Session, guard: RowGuard | undefined): Promise<boolean> {
   try {
     await session.query("ROLLBACK");
+    await guard?.undo();
     return !session.lost();
   } catch {
     return false;

@@ -29,7 +29,11 @@ async function applied(url: string, statements: readonly string[]): Promise<Exec
     return await execute(
       session,
       statements.map((sql) => ({ sql, transaction: "joined", commitAfter: false })),
-      { mode: "file", lockTimeoutMs: 20_000, watchRows: (watched) => watchRows(watched, parser) },
+      {
+        mode: "file",
+        lockTimeoutMs: 20_000,
+        watchRows: (watched, texts) => watchRows(watched, { parser, statements: texts, lockTimeoutMs: 20_000 }),
+      },
     );
   } finally {
     await session.end();
@@ -62,6 +66,19 @@ describe("rows that a plan's statements do not speak of", () => {
       "dropped a column of table public.victim",
     ],
     ["a large object", doing("f", "PERFORM lo_unlink(oid) FROM pg_largeobject_metadata"), [ADD], "large objects"],
+    ["a sequence's value", doing("f", "PERFORM setval('public.s', 1)"), [ADD], "set sequence public.s back"],
+    [
+      "a sequence that begins again",
+      doing("f", "PERFORM setval('public.s', 1, false)"),
+      [ADD],
+      "sequence public.s back",
+    ],
+    [
+      "a sequence's value, beside the rows",
+      doing("f", "PERFORM setval('public.s', 1); DELETE FROM public.victim"),
+      [ADD],
+      "changed or deleted 1000 rows",
+    ],
     [
       "TRUNCATE of a table that an earlier statement wrote anew",
       doing("f", "TRUNCATE public.victim"),
@@ -107,6 +124,7 @@ describe("rows that a plan's statements do not speak of", () => {
       expect("reason" in result ? result.reason : "").toContain(said);
       expect(await count(url, "victim")).toBe(1000);
       expect(await count(url, "pg_largeobject_metadata")).toBe(1);
+      expect(await runSql(url, "SELECT last_value::int AS n FROM s")).toEqual([{ n: 999 }]);
     });
   }
 
@@ -139,6 +157,14 @@ describe("what a plan may do by itself", () => {
   const plain: readonly (readonly [string, string, readonly string[]])[] = [
     ["a volatile default", "", [OWN, "ALTER TABLE victim ADD COLUMN n timestamptz DEFAULT clock_timestamp()"]],
     ["a default from a sequence", "", ["ALTER TABLE victim ADD COLUMN k bigint NOT NULL DEFAULT nextval('s')"]],
+    [
+      "a sequence that begins again by itself, or by the plan's statement",
+      "CREATE SEQUENCE c MAXVALUE 3 CYCLE; SELECT setval('c', 3);",
+      [
+        "ALTER TABLE victim ADD COLUMN k bigint NOT NULL DEFAULT nextval('c')",
+        "ALTER SEQUENCE public.s RESTART WITH 5",
+      ],
+    ],
     [
       "an identity, a generated column",
       "",

@@ -1,6 +1,7 @@
 import { type Parser, type Touched, touchedBy } from "../../sql/index.ts";
 import { displayName, quoteIdent } from "./quote.ts";
 import * as ask from "./row-guard-queries.ts";
+import { SequenceWatch } from "./sequence-watch.ts";
 import type { Row, Session } from "./session.ts";
 
 /**
@@ -13,7 +14,13 @@ export interface RowGuard {
   after(sql: string): Promise<string | undefined>;
   /** Asked last, before the transaction is committed. */
   end(): Promise<string | undefined>;
+  /** Asked after the ROLLBACK: takes back what no rollback does. */
+  undo(): Promise<void>;
 }
+
+/** Statements that may run a function on rows. Without one, and without an event trigger, no sequence is read. */
+const RUNS_ON_ROWS =
+  /^\s*(?:ALTER\s+(?:FOREIGN\s+)?(?:TABLE|DOMAIN|TYPE)|CREATE\s+(?:UNIQUE\s+)?INDEX|CREATE\s+MATERIALIZED|REFRESH)\b/i;
 
 interface Standing {
   /** For a sentence: "table public.t". */
@@ -30,10 +37,21 @@ const text = (row: Row, key: string): string => String(row[key] ?? "");
 const quoted = ({ schema, name }: { readonly schema: string; readonly name: string }): string =>
   `${quoteIdent(schema === "" ? "public" : schema)}.${quoteIdent(name)}`;
 
-/** Begins to watch the transaction that is open on this session. */
-export async function watchRows(session: Session, parser: Parser): Promise<RowGuard> {
+export interface WatchInput {
+  readonly parser: Parser;
+  readonly lockTimeoutMs: number;
+  /** What the transaction is going to run. */
+  readonly statements: readonly string[];
+}
+
+/** Looks at what there is, and watches the transaction that begins on this session after it. */
+export async function watchRows(session: Session, input: WatchInput): Promise<RowGuard> {
   const [triggers] = await session.query(ask.EVENT_TRIGGERS);
   const eventTriggers = triggers?.["found"] === true;
+  const sequences =
+    eventTriggers || input.statements.some((sql) => RUNS_ON_ROWS.test(sql))
+      ? await SequenceWatch.begin(session, input.lockTimeoutMs)
+      : undefined;
   const standing = new Map<string, Standing>();
   const byName = new Set<string>();
   for (const row of await session.query(ask.STANDING)) {
@@ -43,13 +61,14 @@ export async function watchRows(session: Session, parser: Parser): Promise<RowGu
     const what = `${sequence ? "sequence" : "table"} ${displayName(schema, name)}`;
     standing.set(text(row, "oid"), { what, sequence, storage: text(row, "storage") });
   }
-  return new Watch(session, parser, { standing, byName, eventTriggers });
+  return new Watch(session, input.parser, { standing, byName, eventTriggers, sequences });
 }
 
 interface Found {
   readonly standing: Map<string, Standing>;
   readonly byName: ReadonlySet<string>;
   readonly eventTriggers: boolean;
+  readonly sequences: SequenceWatch | undefined;
 }
 
 class Watch implements RowGuard {
@@ -59,6 +78,7 @@ class Watch implements RowGuard {
   /** Of the statement that runs: what it names, and the tables of it that held rows. */
   #touched: Touched | undefined;
   #names: readonly string[] = [];
+  readonly #spoken = new Set<string>();
   #filled: ReadonlySet<string> = new Set();
 
   constructor(session: Session, parser: Parser, found: Found) {
@@ -69,6 +89,7 @@ class Watch implements RowGuard {
 
   async before(sql: string): Promise<string | undefined> {
     this.#touched = touchedBy(this.#parser, sql);
+    for (const name of this.#touched.named) this.#spoken.add(quoted(name));
     // A statement that names nothing which stood before has nothing of its own to excuse.
     this.#names = [...new Set(this.#touched.named.map(quoted))].filter((name) => this.#found.byName.has(name));
     this.#filled = new Set();
@@ -106,6 +127,7 @@ class Watch implements RowGuard {
   }
 
   async end(): Promise<string | undefined> {
+    const sequence = await this.#found.sequences?.movedBack(this.#spoken);
     const [row = {}] = await this.#session.query(ask.CHANGED);
     if (text(row, "rows") !== "0") return this.#said(`changed or deleted ${text(row, "rows")} rows`);
     if (text(row, "objects") !== "0") return this.#said("changed or deleted large objects");
@@ -119,7 +141,12 @@ class Watch implements RowGuard {
       // A sequence's storage goes with its table's (SET LOGGED); what it has counted to is looked at by itself.
       if (!stood.sequence && text(r, "storage") !== stood.storage) return this.#refusal("emptied or replaced", oid);
     }
+    if (sequence !== undefined) return this.#said(`set sequence ${sequence} back`);
     return this.#ownTables();
+  }
+
+  async undo(): Promise<void> {
+    await this.#found.sequences?.undo();
   }
 
   /** Tables that the plan itself may have written anew: emptied after that, they keep the new storage. */
