@@ -23,20 +23,37 @@ describe("what a statement's own text names", () => {
   });
 });
 
-describe("what a statement may write anew", () => {
-  test("is the table it adds a column to, or gives other storage", () => {
+describe("what a statement locks to work on its rows", () => {
+  test("is the table it adds a column or a check to, or gives other storage", () => {
     const main = { schema: "s", name: "t", only: false };
-    expect(touchedBy(parser, "ALTER TABLE s.t ADD COLUMN a uuid DEFAULT gen_random_uuid()").rewrites).toEqual(main);
-    expect(touchedBy(parser, "ALTER TABLE s.t SET LOGGED").rewrites).toEqual(main);
-    expect(touchedBy(parser, "ALTER TABLE ONLY s.t ADD COLUMN a int").rewrites).toEqual({ ...main, only: true });
+    expect(touchedBy(parser, "ALTER TABLE s.t ADD COLUMN a uuid DEFAULT gen_random_uuid()").locks).toEqual(main);
+    expect(touchedBy(parser, "ALTER TABLE s.t ADD CHECK (f(a))").locks).toEqual(main);
+    expect(touchedBy(parser, "ALTER TABLE s.t SET LOGGED").locks).toEqual(main);
+    expect(touchedBy(parser, "ALTER TABLE ONLY s.t ADD COLUMN a int").locks).toEqual({ ...main, only: true });
   });
 
-  test("is none for a constraint, a default or an index", () => {
+  test("is none for a foreign key, a default or an index", () => {
     for (const sql of [
-      "ALTER TABLE s.t ADD CHECK (f(a))",
+      "ALTER TABLE s.t ADD FOREIGN KEY (a) REFERENCES s.u (b)",
       "ALTER TABLE s.t ALTER a SET DEFAULT f()",
       "CREATE INDEX ON s.t (f(a))",
     ])
-      expect(touchedBy(parser, sql).rewrites).toBeUndefined();
+      expect(touchedBy(parser, sql).locks).toBeUndefined();
+  });
+});
+
+describe("what a statement changes itself", () => {
+  const own = (sql: string) => touchedBy(parser, sql).own.map(({ schema, name }) => `${schema}.${name}`);
+
+  test("is its table, a partition that it attaches, the parent of a new partition", () => {
+    expect(own("ALTER TABLE s.t ADD COLUMN a int REFERENCES s.u (b)")).toEqual(["s.t"]);
+    expect(own("ALTER TABLE s.t ATTACH PARTITION s.p FOR VALUES IN (1)")).toEqual(["s.t", "s.p"]);
+    expect(own("CREATE TABLE s.p1 PARTITION OF s.p DEFAULT")).toEqual(["s.p1", "s.p"]);
+    expect(own("CREATE POLICY p ON s.t")).toEqual(["s.t"]);
+  });
+
+  test("is nothing that it only reads", () => {
+    expect(own("CREATE INDEX ON s.t (f(a))")).toEqual([]);
+    expect(own("CREATE MATERIALIZED VIEW s.m AS SELECT f(a) FROM s.t")).toEqual([]);
   });
 });

@@ -105,6 +105,25 @@ describe("a function that a plan runs on the rows that are there", () => {
     });
   }
 
+  test("does not empty another table where it stood in the database before", async () => {
+    const empties = body("", "int", "TRUNCATE public.victim", "1");
+    const planned = await plan(
+      "rows_stood",
+      `${BEFORE}; ${empties}`,
+      `${VICTIM} ${empties} ${OTHER}, g int DEFAULT evil());`,
+    );
+    const result = planned.destructive ? undefined : await apply(planned);
+    expect(result?.outcome ?? "failed").toBe("failed");
+    expect(await runSql(planned.url, "TABLE victim")).toEqual([{ id: 1 }]);
+  });
+
+  test("does not wait for the next plan as an event trigger that nobody approved", async () => {
+    const deletes =
+      "CREATE FUNCTION et() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM public.victim; END $$;";
+    const after = `${VICTIM} ${OTHER}); ${deletes} CREATE EVENT TRIGGER e ON ddl_command_end EXECUTE FUNCTION et();`;
+    expect((await plan("rows_waits", BEFORE, after)).destructive).toBe(true);
+  });
+
   test("may insert; what an event trigger of the database changes waits for a person", async () => {
     const inserts = body("", "int", "INSERT INTO victim VALUES (2)", "1");
     const one = await plan("rows_insert", BEFORE, `${VICTIM} ${inserts} ${OTHER}, g int DEFAULT evil());`);

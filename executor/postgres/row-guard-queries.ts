@@ -33,6 +33,9 @@ export const SIZES_AND_ROWS = `${FAMILY} SELECT c.oid::text AS oid, c.relfilenod
       ELSE pg_catalog.query_to_xml(pg_catalog.format('SELECT 1 AS a FROM ONLY %I.%I LIMIT 1', n.nspname, c.relname), false, true, '')::text <> '' END AS filled
   FROM f JOIN pg_catalog.pg_class c ON c.oid = f.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm')`;
 
+/** The sizes of tables that this session holds locked; one that is gone has none. */
+export const SIZES_OF = `SELECT o::text AS oid, coalesce(pg_catalog.pg_relation_size(o), 0)::text AS size FROM pg_catalog.unnest($1::oid[]) o`;
+
 /** Whether the role may take the lock by itself that ALTER TABLE takes for it. */
 export const MAY_LOCK = "SELECT pg_catalog.has_table_privilege($1::text, 'UPDATE, DELETE, TRUNCATE') AS may";
 

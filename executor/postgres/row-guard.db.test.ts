@@ -86,6 +86,12 @@ describe("rows that a plan's statements do not speak of", () => {
       "emptied table public.victim",
     ],
     [
+      "TRUNCATE of such a table before it is written anew once more",
+      doing("f", "TRUNCATE public.victim"),
+      [OWN, ADD, OWN.replace("COLUMN u", "COLUMN v")],
+      "emptied table public.victim",
+    ],
+    [
       "TRUNCATE of such a table, and as many rows put there",
       doing("f", "TRUNCATE public.victim; INSERT INTO public.victim SELECT g FROM generate_series(1, 5000) g"),
       [OWN, ADD],
@@ -96,6 +102,24 @@ describe("rows that a plan's statements do not speak of", () => {
       doing("f", "TRUNCATE public.victim"),
       [ADD, OWN],
       "emptied or replaced table public.victim",
+    ],
+    [
+      "TRUNCATE of a table that the statement only reads",
+      doing("f", "TRUNCATE public.victim"),
+      ["CREATE TABLE public.like_it (LIKE public.victim)", "ALTER TABLE public.other ADD CHECK (public.f() > 0)"],
+      "emptied or replaced table public.victim",
+    ],
+    [
+      "TRUNCATE by an event trigger, of the table that is indexed",
+      trigger("ddl_command_end", "TRUNCATE public.victim"),
+      ["CREATE INDEX ON public.victim (id)"],
+      "emptied table public.victim",
+    ],
+    [
+      "TRUNCATE by an event trigger, of the table that gets a policy",
+      trigger("ddl_command_end", "TRUNCATE public.victim"),
+      ["CREATE POLICY p ON public.victim"],
+      "emptied table public.victim",
     ],
     [
       "TRUNCATE by an event trigger, of the very table that is altered",
@@ -139,6 +163,9 @@ describe("rows that a plan's statements do not speak of", () => {
       `${CHILDREN} ${doing("f", "BEGIN TRUNCATE public.two; EXCEPTION WHEN object_in_use THEN NULL; END")}`,
     );
     expect(await applied(later, [ADD.replace("other", "family")])).toMatchObject({ done: false, nothingKept: true });
+    expect(await count(later, "two")).toBe(1);
+    const checked = "ALTER TABLE public.family ADD CHECK (public.f() > 0)";
+    expect(await applied(later, [checked])).toMatchObject({ done: false, nothingKept: true });
     expect(await count(later, "two")).toBe(1);
   });
 

@@ -79,7 +79,8 @@ class Watch implements RowGuard {
   #touched: Touched | undefined;
   #names: readonly string[] = [];
   readonly #spoken = new Set<string>();
-  #filled: ReadonlySet<string> = new Set();
+  #looked: readonly string[] = [];
+  readonly #filled = new Set<string>();
 
   constructor(session: Session, parser: Parser, found: Found) {
     this.#session = session;
@@ -92,38 +93,41 @@ class Watch implements RowGuard {
     for (const name of this.#touched.named) this.#spoken.add(quoted(name));
     // A statement that names nothing which stood before has nothing of its own to excuse.
     this.#names = [...new Set(this.#touched.named.map(quoted))].filter((name) => this.#found.byName.has(name));
-    this.#filled = new Set();
+    this.#filled.clear();
     if (this.#names.length === 0) return undefined;
     const wrong = await this.#changedUnderOurLock();
     if (wrong !== undefined) return wrong;
-    const { rewrites } = this.#touched;
-    if (rewrites === undefined || !this.#found.byName.has(quoted(rewrites))) return undefined;
-    // The statement takes this lock anyway. Taken first, nobody else's rewrite lies between the two looks at the table.
-    const table = quoted(rewrites);
-    const [row] = await this.#session.query(ask.MAY_LOCK, [table]);
-    if (row?.["may"] === true)
-      await this.#session.query(`LOCK TABLE ${rewrites.only ? "ONLY " : ""}${table} IN ACCESS EXCLUSIVE MODE`);
-    const family = await this.#session.query(ask.STORAGE, [[table]]);
-    // A function cannot empty the table that a statement is writing, but another table of the family; an event trigger can.
-    if (family.length > 1 || this.#found.eventTriggers) {
-      const rows = await this.#session.query(ask.SIZES_AND_ROWS, [[table]]);
-      this.#filled = new Set(rows.filter((r) => r["filled"] === true).map((r) => text(r, "oid")));
+    const { locks } = this.#touched;
+    const table = locks === undefined ? "" : quoted(locks);
+    let family: readonly Row[] = [];
+    if (locks !== undefined && this.#found.byName.has(table)) {
+      // The statement takes this lock anyway. Taken first, nobody else's rewrite lies between the two looks at the table.
+      const [row] = await this.#session.query(ask.MAY_LOCK, [table]);
+      if (row?.["may"] === true)
+        await this.#session.query(`LOCK TABLE ${locks.only ? "ONLY " : ""}${table} IN ACCESS EXCLUSIVE MODE`);
+      family = await this.#session.query(ask.STORAGE, [[table]]);
+      this.#learn(family);
     }
-    this.#learn(family);
+    // A function cannot empty the table that the server is working on, but another one of its family; an event trigger can.
+    this.#looked = this.#found.eventTriggers ? this.#names : family.length > 1 ? [table] : [];
+    if (this.#looked.length > 0) {
+      const rows = await this.#session.query(ask.SIZES_AND_ROWS, [this.#looked]);
+      for (const r of rows) if (r["filled"] === true) this.#filled.add(text(r, "oid"));
+    }
     return undefined;
   }
 
   async after(): Promise<string | undefined> {
     if (this.#names.length === 0) return undefined;
-    const { rewrites } = this.#touched ?? {};
-    if (rewrites !== undefined) {
-      const rows = await this.#session.query(ask.SIZES, [[quoted(rewrites)]]);
+    if (this.#filled.size > 0) {
+      const rows = await this.#session.query(ask.SIZES, [this.#looked]);
       const emptied = rows.find((r) => text(r, "size") === "0" && this.#filled.has(text(r, "oid")));
       if (emptied !== undefined) return this.#refusal("emptied", text(emptied, "oid"));
-      this.#learn(rows);
     }
-    this.#learn(await this.#session.query(ask.STORAGE, [this.#names]));
-    return undefined;
+    const { locks, own } = this.#touched ?? { locks: undefined, own: [] };
+    if (locks !== undefined) this.#written(await this.#session.query(ask.SIZES, [[quoted(locks)]]));
+    if (own.length > 0) this.#learn(await this.#session.query(ask.STORAGE, [own.map(quoted)]));
+    return this.#changedUnderOurLock();
   }
 
   async end(): Promise<string | undefined> {
@@ -151,25 +155,27 @@ class Watch implements RowGuard {
 
   /** Tables that the plan itself may have written anew: emptied after that, they keep the new storage. */
   async #ownTables(): Promise<string | undefined> {
-    const own = [...this.#found.standing].filter(([, stood]) => stood.size !== undefined);
-    if (own.length === 0) return undefined;
-    const rows = await this.#session.query(
-      "SELECT o::text AS oid, pg_catalog.pg_relation_size(o)::text AS size FROM pg_catalog.unnest($1::oid[]) o",
-      [own.map(([oid]) => oid)],
-    );
-    for (const row of rows) {
-      const stood = this.#found.standing.get(text(row, "oid"));
-      if (stood?.size !== undefined && BigInt(text(row, "size")) < stood.size)
-        return this.#refusal("emptied", text(row, "oid"));
-    }
+    const own = [...this.#found.standing].filter(([, stood]) => stood.size !== undefined).map(([oid]) => oid);
+    const smaller = await this.#smaller(own);
+    if (smaller !== undefined || own.length === 0) return smaller;
     // Emptied and filled again it would not be smaller.
-    const [inserted] = await this.#session.query(ask.INSERTED, [own.map(([oid]) => oid)]);
+    const [inserted] = await this.#session.query(ask.INSERTED, [own]);
     return inserted === undefined ? undefined : this.#refusal("put rows into", text(inserted, "oid"));
   }
 
+  /** Whether one of these is smaller than the plan's own statement left it. */
+  async #smaller(oids: readonly string[]): Promise<string | undefined> {
+    if (oids.length === 0) return undefined;
+    for (const row of await this.#session.query(ask.SIZES_OF, [oids])) {
+      const left = this.#found.standing.get(text(row, "oid"))?.size;
+      if (left !== undefined && BigInt(text(row, "size")) < left) return this.#refusal("emptied", text(row, "oid"));
+    }
+    return undefined;
+  }
+
   /**
-   * Between two statements of the plan nobody but this session changes a table under this session's lock; without that lock
-   * another session did (a VACUUM FULL, say), and what it left is what is known from then on.
+   * Asked where no statement of the plan has touched the tables since they were last known. Under this session's lock nobody but
+   * a function of its own changed one; without that lock another session did (a VACUUM FULL, say), and what it left is known.
    */
   async #changedUnderOurLock(): Promise<string | undefined> {
     const now = await this.#session.query(ask.STORAGE, [this.#names]);
@@ -183,15 +189,24 @@ class Watch implements RowGuard {
       if (wrong !== undefined) return this.#refusal("emptied or replaced", text(wrong, "oid"));
     }
     this.#learn(now);
-    return undefined;
+    const own = now.map((r) => text(r, "oid")).filter((oid) => this.#found.standing.get(oid)?.size !== undefined);
+    return this.#smaller(own);
+  }
+
+  /** What the plan's statement left. Only where it wrote a table anew can that one be emptied without other storage. */
+  #written(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const stood = this.#found.standing.get(text(row, "oid"));
+      if (stood !== undefined && (stood.size !== undefined || stood.storage !== text(row, "storage")))
+        stood.size = BigInt(text(row, "size"));
+    }
+    this.#learn(rows);
   }
 
   #learn(rows: readonly Row[]): void {
     for (const row of rows) {
       const stood = this.#found.standing.get(text(row, "oid"));
-      if (stood === undefined) continue;
-      if (row["size"] !== undefined) stood.size = BigInt(text(row, "size"));
-      stood.storage = text(row, "storage");
+      if (stood !== undefined) stood.storage = text(row, "storage");
     }
   }
 
