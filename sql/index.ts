@@ -14,7 +14,7 @@ export {
   type PlanStatement,
 } from "./plan-document.ts";
 export { orderedPrivileges, PRIVILEGE_CHANGES, type PrivilegeChange } from "./privileges.ts";
-export { changesRows } from "./row-changes.ts";
+export { calledOnRows, rowChanger } from "./row-changes.ts";
 export { SEVERITIES, type Severity, strongerSeverity } from "./severity.ts";
 export { type SplitOutcome, type SplitStatement, split } from "./split.ts";
 export { type PlanSummary, planSummary, type SummaryOutcome } from "./summary.ts";

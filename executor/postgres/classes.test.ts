@@ -19,9 +19,21 @@ test("a foreign key on a table that the same plan creates is no warning, on an o
 
 test("every change of a database whose event trigger changes rows waits for a person, and says why", () => {
   const step = { sql: TABLE, transaction: "joined", commitAfter: false } as unknown as Step;
-  expect(classifySteps(parser, [step], true)).toMatchObject([
+  expect(classifySteps(parser, [step], { withEveryStatement: true, functions: new Set() })).toMatchObject([
     { severity: "destructive", reason: "runs an event trigger that changes rows", class: { destructive: true } },
   ]);
+});
+
+test("a definition that calls a function which changes rows waits for a person, and says why", () => {
+  const of = (sql: string) =>
+    classifySteps(parser, [{ sql, transaction: "joined", commitAfter: false } as unknown as Step], {
+      withEveryStatement: false,
+      functions: new Set(["counted"]),
+    });
+  expect(of("ALTER TABLE a.b ADD COLUMN c int DEFAULT a.counted()")).toMatchObject([
+    { severity: "destructive", reason: "calls a function that changes rows", class: { destructive: true } },
+  ]);
+  expect(of("ALTER TABLE a.b ADD COLUMN c int DEFAULT a.other()")).toMatchObject([{ severity: "safe" }]);
 });
 
 test("a table that may have been there, or got rows meanwhile, is no new one", () => {

@@ -1,6 +1,14 @@
-import { classify, type Parser, type PlanStatement, type Severity, strongerSeverity } from "../../sql/index.ts";
+import {
+  calledOnRows,
+  classify,
+  type Parser,
+  type PlanStatement,
+  type Severity,
+  strongerSeverity,
+} from "../../sql/index.ts";
 import { Refused } from "../contract.ts";
 import type { Step } from "./differ.ts";
+import type { RowChanges } from "./row-changes.ts";
 
 /** A table that did not exist before: what a plan's own statements do to it meets no row. */
 const CREATES_TABLE = /^CREATE (?:UNLOGGED )?TABLE (?!IF NOT EXISTS )/;
@@ -12,12 +20,27 @@ function note(newTables: Set<string>, sql: string, tables: readonly string[]): v
   else if (BRINGS_ROWS.test(sql)) for (const table of tables) newTables.delete(table);
 }
 
+const NO_CHANGES: RowChanges = { withEveryStatement: false, functions: new Set() };
+
+/** What a statement changes by functions that run with it. */
+function besides(parser: Parser, sql: string, { withEveryStatement, functions }: RowChanges): readonly string[] {
+  const called = functions.size > 0 && calledOnRows(parser, sql).some((name) => functions.has(name));
+  return [
+    ...(withEveryStatement ? ["runs an event trigger that changes rows"] : []),
+    ...(called ? ["calls a function that changes rows"] : []),
+  ];
+}
+
 /**
  * Classifies each step: by its own syntax tree, raised by what the differ knows about rows and rewrites. Nothing is ever lowered.
- * @param changesRows whether an event trigger of the target changes rows whenever a definition changes
+ * @param changes what functions and event triggers change beside the statements
  * @throws Refused `credential_in_schema` for a statement that carries a credential
  */
-export function classifySteps(parser: Parser, steps: readonly Step[], changesRows = false): readonly PlanStatement[] {
+export function classifySteps(
+  parser: Parser,
+  steps: readonly Step[],
+  changes: RowChanges = NO_CHANGES,
+): readonly PlanStatement[] {
   const newTables = new Set<string>();
   return steps.map((step, at) => {
     const read = classify(parser, step.sql, newTables);
@@ -35,9 +58,9 @@ export function classifySteps(parser: Parser, steps: readonly Step[], changesRow
       severity = "destructive";
       reasons.add("loses rows or values");
     }
-    if (changesRows) {
+    for (const reason of besides(parser, step.sql, changes)) {
       severity = "destructive";
-      reasons.add("runs an event trigger that changes rows");
+      reasons.add(reason);
     }
     if (step.rewrites && !/^CREATE TABLE /.test(step.sql)) {
       severity = strongerSeverity(severity, "warning");

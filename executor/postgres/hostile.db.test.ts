@@ -105,16 +105,29 @@ describe("a function that a plan runs on the rows that are there", () => {
     });
   }
 
-  test("does not empty another table where it stood in the database before", async () => {
+  test("does not empty another table where it stood in the database before, by its own body or another's", async () => {
     const empties = body("", "int", "TRUNCATE public.victim", "1");
-    const planned = await plan(
-      "rows_stood",
-      `${BEFORE}; ${empties}`,
-      `${VICTIM} ${empties} ${OTHER}, g int DEFAULT evil());`,
-    );
-    const result = planned.destructive ? undefined : await apply(planned);
-    expect(result?.outcome ?? "failed").toBe("failed");
+    const calls = "CREATE FUNCTION calls() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$;";
+    const declared = (call: string) => `${VICTIM} ${empties} ${calls} ${OTHER}, g int DEFAULT ${call});`;
+    expect((await plan("rows_stood", `${BEFORE}; ${empties} ${calls}`, declared("evil()"))).destructive).toBe(true);
+    const planned = await plan("rows_stood_deep", `${BEFORE}; ${empties} ${calls}`, declared("calls()"));
+    expect(planned.destructive).toBe(false);
+    const result = await apply(planned);
+    expect(result.outcome).toBe("failed");
+    expect(result.error).toContain("emptied or replaced table public.victim");
     expect(await runSql(planned.url, "TABLE victim")).toEqual([{ id: 1 }]);
+  });
+
+  test("may change rows once a person approved the plan that says so", async () => {
+    const counts = body("", "int", "UPDATE public.victim SET id = id + 1", "1");
+    const planned = await plan(
+      "rows_counted",
+      `${BEFORE}; ${counts}`,
+      `${VICTIM} ${counts} ${OTHER}, g int DEFAULT evil());`,
+    );
+    expect(planned.destructive).toBe(true);
+    expect((await apply(planned)).outcome).toBe("applied");
+    expect(await runSql(planned.url, "TABLE victim")).toEqual([{ id: 2 }]);
   });
 
   test("does not wait for the next plan as an event trigger that nobody approved", async () => {

@@ -9,10 +9,10 @@ import { type Base, emptyReadOnce } from "./clone.ts";
 import { type CompareInput, type Comparison, type Sides, withComparison } from "./compare.ts";
 import { planSteps, type Step } from "./differ.ts";
 import { fillByDump } from "./dump.ts";
-import { rowChangesWithDdl } from "./event-triggers.ts";
 import type { TransactionMode } from "./execute.ts";
 import { holdFence } from "./protect.ts";
 import { provenSteps } from "./prove.ts";
+import { rowChangesOf } from "./row-changes.ts";
 import type { ServerFacts } from "./server.ts";
 import { type Spelling, spellingOf } from "./spelling.ts";
 import { differOptions, fingerprint, readView, type View } from "./view.ts";
@@ -55,7 +55,8 @@ export function planSchema(input: PlanInput): Promise<PlanResult> {
     const steps = await prove(comparison, base, target, spelling, input);
     holdFence(parser, steps, input.protectedTables);
     refuseBoundaries(steps, input.mode);
-    const statements = classifySteps(parser, steps, await comparison.readTarget((s) => rowChangesWithDdl(s, parser)));
+    const changes = await comparison.readTarget((session) => rowChangesOf(session, parser, steps));
+    const statements = classifySteps(parser, steps, changes);
     const document = documentOf(comparison, { target, desired: wanted }, statements, input);
     const encoded = encodePlan(document);
     if ("error" in encoded) {
