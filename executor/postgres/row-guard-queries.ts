@@ -29,7 +29,7 @@ export const SIZES = `${FAMILY} SELECT c.oid::text AS oid, c.relfilenode::text A
 /** The same, and whether each holds a row (one is looked for, none is counted). A table that may not be read is taken for full. */
 export const SIZES_AND_ROWS = `${FAMILY} SELECT c.oid::text AS oid, c.relfilenode::text AS storage, pg_catalog.pg_relation_size(c.oid)::text AS size,
     CASE WHEN pg_catalog.pg_relation_size(c.oid) = 0 THEN false
-      WHEN NOT pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.row_security_active(c.oid) THEN true
+      WHEN NOT pg_catalog.has_table_privilege(c.oid, 'SELECT') OR NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE') OR pg_catalog.row_security_active(c.oid) THEN true
       ELSE pg_catalog.query_to_xml(pg_catalog.format('SELECT 1 AS a FROM ONLY %I.%I LIMIT 1', n.nspname, c.relname), false, true, '')::text <> '' END AS filled
   FROM f JOIN pg_catalog.pg_class c ON c.oid = f.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm')`;
 

@@ -266,6 +266,20 @@ describe("what a plan may do by itself", () => {
     });
   }
 
+  test("is watched for a role that owns its tables and nothing else", async () => {
+    const before = `CREATE ROLE keeper LOGIN; CREATE SCHEMA mine AUTHORIZATION keeper; CREATE SCHEMA hidden; ${SCHEMA}
+      CREATE TABLE mine.family (id int) PARTITION BY LIST (id); CREATE TABLE hidden.one PARTITION OF mine.family FOR VALUES IN (1);
+      CREATE TABLE mine.two PARTITION OF mine.family FOR VALUES IN (2); INSERT INTO mine.family VALUES (1), (2); CREATE SEQUENCE mine.n;
+      SELECT nextval('mine.n'); ALTER TABLE mine.family OWNER TO keeper; ALTER TABLE hidden.one OWNER TO keeper;
+      ALTER TABLE mine.two OWNER TO keeper; ALTER SEQUENCE mine.n OWNER TO keeper;
+      CREATE FUNCTION mine.f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN TRUNCATE mine.two; RETURN 1; END $$;`;
+    const url = (await database(server, "guard_owner", before)).replace(/\/\/[^@]*@/, "//keeper@");
+    const add = (value: string) => `ALTER TABLE mine.family ADD COLUMN g bigint NOT NULL DEFAULT ${value}`;
+    expect(await applied(url, [add("nextval('mine.n')")])).toEqual({ done: true });
+    const result = await applied(url, [add("mine.f()").replace("g bigint", "h int")]);
+    expect("reason" in result ? result.reason : "").toContain("table mine.two");
+  });
+
   test("is not what another session does meanwhile to a table that the plan then alters, or leaves alone", async () => {
     const url = await database(
       server,
