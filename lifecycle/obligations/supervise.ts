@@ -67,8 +67,8 @@ function superviseRunning(c: Context, claim: Claim, job: JobFacts): Move {
 /** Why the create of a Job failed, as far as the answer tells. */
 function createProblem(c: Context): string {
   const { code = "unknown", sentence } = c.view.memory.createFailed ?? {};
-  if (sentence !== undefined) return `${code}: ${sentence}`;
-  return code === "Unavailable" ? `${code}: the API server or a webhook that it asks did not answer` : code;
+  const plain = code === "Unavailable" ? ["the API server or a webhook that it asks did not answer"] : [];
+  return [code, ...plain, ...(sentence === undefined ? [] : [sentence])].join(": ");
 }
 
 /** Says why an operation's Pod does not come up, where the cluster says so. The Job controller and the kubelet keep trying. */
