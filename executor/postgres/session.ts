@@ -35,12 +35,12 @@ export interface ConnectOptions {
   readonly role: string;
 }
 
-/** The driver's connection: its socket, and what the server reports about its settings; its types leave both out. */
 /** What the driver does where a statement wants rows from its client. */
 interface Copying {
   handleCopyInResponse(connection: { sendCopyFail(why: string): void; sync(): void }): void;
 }
 
+/** The driver's connection: its socket, and what the server reports about its settings; its types leave both out. */
 interface Reporting {
   readonly connection: {
     readonly stream: { destroy(): void };
