@@ -61,7 +61,7 @@ export function judgeRun(claim: Claim, result: OperationResult): Judged {
 function runSentence(run: RunDocument, error: OperationResult["error"]): string {
   const { failure, applied } = run;
   const at = failure === undefined ? "" : ` at statement ${failure.statement} of version ${failure.version}`;
-  const where = error === undefined ? at : `: ${error.message.replace(/\.$/, "")}`;
+  const where = error === undefined ? at : `: ${error.message}`;
   switch (run.outcome) {
     case "up-to-date":
       return "The run found nothing to do; the history is read back.";
