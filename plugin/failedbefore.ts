@@ -3,7 +3,7 @@ import { SAME_WAY } from "../crds/reason.ts";
 import type { Migration, Resource } from "./families.ts";
 import { lastApply } from "./lastapply.ts";
 import { familyOf } from "./resource.ts";
-import { field, visible } from "./text.ts";
+import { field, sentence } from "./text.ts";
 
 /**
  * The last run, where it failed and the plan that stands would run the same files from the version on at which it stopped.
@@ -23,11 +23,11 @@ function lastRunOfTheSame({ status }: Migration): { readonly message: string } |
 export function failedBefore(resource: Resource): string | undefined {
   if (familyOf(resource) === "migration") {
     const run = lastRunOfTheSame(resource as Migration);
-    return run && `the last run of these very files failed: ${oneLine(run.message)}`;
+    return run && `the last run of these very files failed: ${sentence(run.message)}`;
   }
   const last = lastApply(resource);
   if (last === undefined || last.ofAnother || last.refused) return undefined;
-  return `the last Apply of this very declaration failed: ${oneLine(last.message)}`;
+  return `the last Apply of this very declaration failed: ${sentence(last.message)}`;
 }
 
 /** What a plan begins with then, for whoever is to decide on it. */
@@ -35,8 +35,3 @@ export function failedBeforeLines(resource: Resource): string[] {
   const failed = failedBefore(resource);
   return failed === undefined ? [] : field("Warning", `${failed} Mend the cause before it is approved, ${SAME_WAY}.`);
 }
-
-const oneLine = (text: string): string =>
-  visible(text)
-    .replaceAll("\n", " ")
-    .replace(/([^.!?])$/, "$1.");

@@ -11,7 +11,7 @@ import { failed, nothingStored } from "./failure.ts";
 import type { Migration } from "./families.ts";
 import { type Named, noPlan, ownedBy, type PlanChoice } from "./load.ts";
 import type { Session } from "./session.ts";
-import { field, instant, table, visible } from "./text.ts";
+import { field, instant, table, visible, visibleLine } from "./text.ts";
 
 export type MigrationPlan = Custom<PtahMigrationPlan>;
 
@@ -104,7 +104,7 @@ export function migrationPlanText(migration: Migration, plan: MigrationPlan, cho
 export function stepLines(migration: Migration, steps: readonly MigrationStep[]): string[] {
   const rows = steps.map((step) => [
     `  ${visible(step.versionKey ?? String(step.version))}${step.checkpoint === true ? " [checkpoint]" : ""}`,
-    visible(step.description ?? "").replaceAll("\n", " "),
+    visibleLine(step.description ?? ""),
     modeOf(migration, step),
     visible(step.checksum),
   ]);

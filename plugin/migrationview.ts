@@ -20,7 +20,7 @@ import {
 } from "./resourceview.ts";
 import { dirtyOf, runLines, versionsOf } from "./runview.ts";
 import { readResource, type Session } from "./session.ts";
-import { field, instant, table, visible } from "./text.ts";
+import { field, instant, table, visible, visibleLine } from "./text.ts";
 
 /** What only a migration's list has. */
 export const MIGRATION_COLUMNS: readonly OwnColumn<Migration>[] = [
@@ -156,7 +156,7 @@ function revisionLines(history: MigrationHistory | undefined): string[] {
     row.applied === undefined ? "" : `${row.applied}/${row.total ?? "?"}`,
     instant(row.appliedAt) ?? "",
     row.executionMillis === undefined ? "" : `${row.executionMillis} ms`,
-    visible(row.description ?? "").replaceAll("\n", " "),
+    visibleLine(row.description ?? ""),
     visible(row.checksum ?? ""),
   ]);
   const head = ["  VERSION", "STATE", "STATEMENTS", "APPLIED", "TOOK", "DESCRIPTION", "CHECKSUM"];

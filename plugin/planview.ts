@@ -4,7 +4,7 @@ import { failedBeforeLines } from "./failedbefore.ts";
 import type { Schema } from "./families.ts";
 import { laidOut } from "./layout.ts";
 import type { LoadedPlan } from "./load.ts";
-import { type Colors, field, instant, visible } from "./text.ts";
+import { type Colors, field, instant, visible, visibleLine } from "./text.ts";
 
 /** The plan's facts, one `Name:` per line. */
 export function planFacts(loaded: LoadedPlan, namespace: string, appliedAt: string | undefined): string[] {
@@ -48,7 +48,7 @@ function headline(statement: PlanStatement): string {
     ...(statement.transaction === "alone" ? ["outside a transaction"] : []),
     ...(statement.commitAfter ? ["commits after it"] : []),
   ].join("; ");
-  return reason === "" ? words : `${words}: ${visible(reason).replaceAll("\n", " ")}`;
+  return reason === "" ? words : `${words}: ${visibleLine(reason)}`;
 }
 
 function paint(statement: PlanStatement, colors: Colors): (text: string) => string {

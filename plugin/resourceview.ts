@@ -6,7 +6,7 @@ import { limits } from "./limits.ts";
 import { stepOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
 import { noneHere, type Session } from "./session.ts";
-import { type Colors, field, instant, span, table, visible } from "./text.ts";
+import { type Colors, field, instant, span, table, visibleLine } from "./text.ts";
 
 /** The fields a resource begins with. @param silence that no manager looks at it */
 export function standingLines(kind: string, resource: Resource, silence: string | undefined, colors: Colors): string[] {
@@ -50,7 +50,7 @@ export function conditionLines(
   const rows = shown.map(({ type, status, reason, message }) => {
     const place = places.get(message);
     if (place === undefined) places.set(message, type);
-    const said = place === undefined ? visible(message).replaceAll("\n", " ") : `(as ${place})`;
+    const said = place === undefined ? visibleLine(message) : `(as ${place})`;
     return [`  ${type}`, status, reason, said];
   });
   return ["", "Conditions:", ...table(rows)];

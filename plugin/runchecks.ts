@@ -5,7 +5,7 @@ import { PATCHES } from "../crds/reason.ts";
 import type { MigrationRun } from "../crds/status/index.ts";
 import type { Migration, Schema, UnsettledRecord } from "./families.ts";
 import { appliedOf, dirtyOf, mayWriteUntil, stoppedAt } from "./runview.ts";
-import { field, instant, visible } from "./text.ts";
+import { field, instant, visible, visibleLine } from "./text.ts";
 
 /** The run's own account, where status still has it: a later run takes its place, a restore may lose it. */
 function accountOf({ status }: Migration, record: UnsettledRecord): MigrationRun | undefined {
@@ -52,7 +52,7 @@ function unresolvedLines(migration: Migration, record: UnsettledRecord, nowMs: n
     ...field("Started", instant(run?.startedAt)),
     ...field("Recorded", instant(record.recordedAt)),
     ...field("May write until", mayWriteUntil(record, nowMs)),
-    ...field("Message", run?.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ")),
+    ...field("Message", run?.message === undefined ? undefined : visibleLine(run.message)),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** A migration's run as a person reads it: how it ended and where it stopped. Numbers and names, never SQL. */
 import type { MigrationHistory, MigrationRun, ResolvedRun, RunFailure } from "../crds/status/index.ts";
 import type { UnsettledRecord } from "./families.ts";
-import { field, instant, visible } from "./text.ts";
+import { field, instant, visible, visibleLine } from "./text.ts";
 
 /** `version 3, statement 2 (SQLSTATE 42P07)`. */
 export function stoppedAt({ version, statement, sqlState, mysqlErrno }: RunFailure): string {
@@ -66,7 +66,7 @@ export function runLines(run: MigrationRun, resolved: ResolvedRun | undefined): 
   const { verification } = run;
   const settled = settledBy(run, resolved);
   const mark = settled === undefined ? "" : ` (${settled})`;
-  const message = run.message === undefined ? undefined : visible(run.message).replaceAll("\n", " ");
+  const message = run.message === undefined ? undefined : visibleLine(run.message);
   return [
     ...field("Last run", `${run.outcome}${run.finishedAt === undefined ? "" : `, ended ${instant(run.finishedAt)}`}`),
     ...field("Run operation", run.operationID),

@@ -14,7 +14,7 @@ import {
   unsettledOf,
 } from "./resourceview.ts";
 import { readResource, type Session } from "./session.ts";
-import { type Colors, field, instant, visible } from "./text.ts";
+import { type Colors, field, instant, visible, visibleLine } from "./text.ts";
 
 /** Prints one schema. */
 export async function printSchema(
@@ -46,7 +46,7 @@ function schemaLines(schema: Schema, silence: string | undefined, colors: Colors
     ...field("Plan", planOf(schema)),
     ...field("Applied", appliedOf(schema)),
     ...field("Unsettled", unsettledOf(status?.pendingObservation)),
-    ...field("Last Apply", failed && visible(failed).replaceAll("\n", " ")),
+    ...field("Last Apply", failed && visibleLine(failed)),
     ...conditionLines(schema, [["Last Apply", failed]]),
     ...nextLines(schema),
   ];

@@ -39,6 +39,12 @@ export function visible(text: string): string {
   return text.replace(DECEIVING, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** The same on one line. */
+export const visibleLine = (text: string): string => visible(text).replaceAll("\n", " ");
+
+/** On one line, with its end. */
+export const sentence = (text: string): string => visibleLine(text).replace(/([^.!?])$/, "$1.");
+
 /** An instant in UTC to the second, as every instant is printed. */
 export function instant(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;

@@ -11,7 +11,7 @@ import { nextOf, stepOf } from "./next.ts";
 import { conditionOf } from "./resource.ts";
 import { readResource, type Session } from "./session.ts";
 import { isResolved } from "./source.ts";
-import { span, visible } from "./text.ts";
+import { sentence, span, visibleLine } from "./text.ts";
 import { troubleWatch } from "./trouble.ts";
 
 /** What one look comes to. */
@@ -56,12 +56,6 @@ function whatFailedBefore(resource: Resource, ready: string): readonly string[] 
   if (last === undefined || last.message === ready) return [];
   return [last.ofAnother ? `Of what was declared before: ${last.message}` : last.message];
 }
-
-/** On one line, with its end. */
-const sentence = (text: string): string =>
-  visible(text)
-    .replaceAll("\n", " ")
-    .replace(/([^.!?])$/, "$1.");
 
 const NEEDS_SOMEBODY: readonly (string | undefined)[] = ["AwaitingApproval", "Blocked", "Suspended"];
 
@@ -163,8 +157,7 @@ function remember<T extends Resource>(session: Session, seen: Seen<T>, resource:
 }
 
 /** What the condition Ready says. */
-const sayingOf = (resource: Resource): string =>
-  visible(conditionOf(resource, "Ready")?.message ?? "").replaceAll("\n", " ");
+const sayingOf = (resource: Resource): string => visibleLine(conditionOf(resource, "Ready")?.message ?? "");
 
 /** The phase with its reason alone. */
 function blocked(resource: Resource): string {
