@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { bringServers } from "./mysql-server.ts";
-import { bringServer, say } from "./server.ts";
+import { bringEveryServer } from "./bring.ts";
+import { say } from "./server.ts";
 
 /** A test plans several times, on a machine that may be busy with other things. */
 const TEST_TIMEOUT_MS = 120_000;
@@ -26,9 +26,7 @@ export async function runDatabaseTests(): Promise<boolean> {
       .map((name) => join(room, name));
   });
   const waiting = [...files.filter((file) => file === LONGEST), ...files.filter((file) => file !== LONGEST)];
-  // Two package managers at once would find each other's lock.
-  bringServer();
-  bringServers();
+  bringEveryServer();
   const failed: string[] = [];
   const worker = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import mysql, { type Connection } from "mysql2";
-import { type Account, freePort, INSTALL_TIMEOUT_MS, killChild, say, unprivileged } from "./server.ts";
+import { type FlavorName, newHome, ownTemporary } from "./mysql-flavor.ts";
+import { freePort, killChild } from "./server.ts";
 
 /** A real MariaDB or MySQL server of this machine, private to one run: own data directory, own port, loopback only. */
 export interface MysqlServer {
@@ -18,25 +18,14 @@ export interface MysqlServer {
 }
 
 export interface MysqlServerOptions {
-  /** MariaDB is the distribution's; MySQL comes from its unstable release into a root file system of its own. */
-  readonly flavor?: "mariadb" | "mysql";
+  readonly flavor?: FlavorName;
   /** Certificate and key in PEM: the server then speaks TLS. */
   readonly tls?: { readonly certificate: string; readonly key: string };
-}
-
-/** How the programs of a flavor are run, and where their files are seen from outside and from inside. */
-interface Flavor {
-  readonly server: readonly string[];
-  readonly home: string;
-  readonly inside: string;
-  initialize(data: string): void;
 }
 
 const USER = "root";
 const READY_TIMEOUT_MS = 60_000;
 const READY_POLL_MS = 50;
-const STOP_TIMEOUT_MS = 20_000;
-const MARIADB = "/usr/sbin/mariadbd";
 const MYSQL_SETTINGS: readonly string[] = [
   "--mysqlx=OFF",
   "--skip-log-bin",
@@ -46,109 +35,10 @@ const MYSQL_SETTINGS: readonly string[] = [
   "--innodb-flush-method=nosync",
   "--log-output=FILE",
 ];
-/** The account that the servers run as where this process is root; any will do inside a root of their own. */
-const FALLBACK_ACCOUNT: Account = { uid: 65_534, gid: 65_534 };
-const MYSQL_ROOT = join(dirname(dirname(import.meta.dirname)), ".cache", "mysql-root");
-
-const apt = (...args: string[]): void => {
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  execFileSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], timeout: INSTALL_TIMEOUT_MS, env });
-};
-
-function install(...packages: string[]): void {
-  apt("update", "-q");
-  apt("install", "-q", "-y", "--no-install-recommends", ...packages);
-}
-
-/** Brings both servers where they are not there yet; several processes may start servers after it, none before it ended. */
-export function bringServers(): void {
-  bringMariadb();
-  mysqlRoot();
-}
-
-function bringMariadb(): void {
-  if (existsSync(MARIADB)) return;
-  say("no MariaDB server here: installing the distribution's package");
-  install("mariadb-server");
-}
-
-function mariadb(): Flavor {
-  bringMariadb();
-  const home = mkdtempSync(join(tmpdir(), "ptah-my-"));
-  const identity = unprivileged("mysql") === undefined ? [] : ["--user=mysql"];
-  own(home, unprivileged("mysql"));
-  return {
-    server: [MARIADB, "--no-defaults", ...identity],
-    home,
-    inside: home,
-    initialize: (data) => {
-      const args = [`--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db", ...identity];
-      const stdio: StdioOptions = ["ignore", "ignore", "pipe"];
-      execFileSync("mariadb-install-db", ["--no-defaults", ...args], { cwd: home, stdio, env: ownTemporary(home) });
-    },
-  };
-}
-
-/** MySQL is in no stable release: its packages are unpacked beside this machine's own system, once. */
-function mysqlRoot(): string {
-  const server = join(MYSQL_ROOT, "usr", "sbin", "mysqld");
-  if (existsSync(server)) return MYSQL_ROOT;
-  say("no MySQL server here: unpacking the distribution's unstable package (about half a minute)");
-  if (!existsSync("/usr/bin/mmdebstrap")) install("mmdebstrap");
-  const targets = execFileSync("apt-get", ["indextargets", "--format", "$(REPO_URI) $(LABEL)", "Created-By: Packages"]);
-  const rows = targets.toString().split("\n");
-  const mirror = rows.map((row) => row.trim().split(" ")).find(([, label]) => label === "Debian")?.[0];
-  if (mirror === undefined) throw new Error("this machine's package manager has no Debian mirror configured");
-  const staged = `${MYSQL_ROOT}.${process.pid}`;
-  mkdirSync(dirname(MYSQL_ROOT), { recursive: true });
-  const excludes = ["doc", "man", "locale"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`);
-  const options = ["--mode=root", "--variant=minbase", "--include=mysql-server-core", ...excludes];
-  const aptOptions = ['--aptopt=Acquire::Check-Valid-Until "false"'];
-  execFileSync("mmdebstrap", [...options, ...aptOptions, "sid", staged, mirror], {
-    stdio: "ignore",
-    timeout: INSTALL_TIMEOUT_MS,
-  });
-  rmSync(MYSQL_ROOT, { recursive: true, force: true });
-  renameSync(staged, MYSQL_ROOT);
-  return MYSQL_ROOT;
-}
-
-function mysqlFlavor(): Flavor {
-  const root = mysqlRoot();
-  mkdirSync(join(root, "run"), { recursive: true });
-  const home = mkdtempSync(join(root, "run", "ptah-"));
-  own(home, FALLBACK_ACCOUNT);
-  const inside = home.slice(root.length);
-  const { uid, gid } = FALLBACK_ACCOUNT;
-  const server = ["chroot", `--userspec=${uid}:${gid}`, root, "/usr/sbin/mysqld", "--no-defaults"];
-  return {
-    server,
-    home,
-    inside,
-    initialize: (data) => {
-      // Names are not looked up, so that the account of `localhost` would not fit a client on 127.0.0.1.
-      const accounts = "CREATE USER 'root'@'%'; GRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;\n";
-      writeFileSync(join(home, "accounts.sql"), accounts, { mode: 0o644 });
-      const [command = "", ...args] = server;
-      const quick = ["--auto-generate-certs=OFF", "--innodb-redo-log-capacity=16M", "--innodb-flush-method=nosync"];
-      const first = ["--initialize-insecure", `--datadir=${data}`, `--init-file=${inside}/accounts.sql`];
-      execFileSync(command, [...args, ...first, ...quick], { stdio: "ignore", env: ownTemporary(inside) });
-    },
-  };
-}
-
-/** A server that starts removes every temporary table it finds: those of another in a shared directory are gone for that one. */
-const ownTemporary = (directory: string): NodeJS.ProcessEnv => ({ ...process.env, TMPDIR: directory });
-
-function own(path: string, account: Account | undefined): void {
-  chmodSync(path, 0o755);
-  if (account !== undefined) chownSync(path, account.uid, account.gid);
-}
 
 /** Starts a server; brings the distribution's where none is there. */
 export async function startMysqlServer({ flavor = "mariadb", tls }: MysqlServerOptions = {}): Promise<MysqlServer> {
-  const { server, home, inside, initialize } = flavor === "mysql" ? mysqlFlavor() : mariadb();
-  initialize(`${inside}/data`);
+  const { server, path: home, inside } = newHome(flavor);
   const port = await freePort();
   const [command = "", ...first] = server;
   const args = [
@@ -183,7 +73,8 @@ export async function startMysqlServer({ flavor = "mariadb", tls }: MysqlServerO
       await untilReady(url("mysql"), child);
     },
     stop: async () => {
-      await stopChild(child);
+      // Its data goes with it: nothing is worth a shutdown.
+      await killChild(child);
       rmSync(home, { recursive: true, force: true });
     },
   };
@@ -208,16 +99,6 @@ async function untilReady(url: string, child: ChildProcess): Promise<string> {
       await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
     }
   }
-}
-
-/** SIGTERM is the server's shutdown; the process is ended by its own id only. */
-async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.pid === undefined) return;
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-  await gone;
-  clearTimeout(timer);
 }
 
 type Row = Readonly<Record<string, unknown>>;

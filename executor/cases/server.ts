@@ -219,7 +219,9 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
+/** Ends a server as a machine's failure does; one that has ended by itself is left. */
 export async function killChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGKILL");
   await gone;
