@@ -215,15 +215,20 @@ async function oneByOne(progress: Progress): Promise<FileEnd> {
 
 async function breakOff(progress: Progress, trouble: Trouble): Promise<FileEnd> {
   const { database } = progress.run;
+  const ofTheRow = trouble.statement === undefined && !trouble.stopped;
   // No answer to a write of the row: it may be gone, and then nothing says that this version was begun.
-  const unrecorded = trouble.statement === undefined && !trouble.stopped && trouble.answer === undefined;
-  const unknown = unrecorded || (trouble.statement !== undefined && (await mayBeKept(database, trouble)));
+  const unknown = ofTheRow ? trouble.answer === undefined : await mayBeKept(database, trouble);
+  let recorded = false;
   if (!database.lost()) {
     // Where this fails too, the row stays as it was written before the statement: dirty.
     await database.regainUser().catch(() => undefined);
-    await recordFailure(progress, trouble, unknown).catch(() => undefined);
+    recorded = await recordFailure(progress, trouble, unknown).then(
+      () => true,
+      () => false,
+    );
   }
-  return endOf(progress.run, trouble, unknown);
+  // A row that can neither be written nor put back may be gone with its table.
+  return endOf(progress.run, trouble, unknown || (ofTheRow && !recorded));
 }
 
 /** Whether the statement that was sent may have taken effect although no success was answered. */

@@ -87,6 +87,12 @@ for (const engine of ENGINES) {
         expect(await count(engine, url)).toBe(1);
       });
     }
+
+    test("by dropping the whole table outside of a transaction leaves it unknown what is kept", async () => {
+      const url = await fresh(engine);
+      const files = { 1: `${NO_TRANSACTION}INSERT INTO t VALUES (1);\nDROP TABLE schema_migrations;\n` };
+      expect(await runUp(url, files)).toMatchObject({ outcome: "unknown", planned: [1], applied: [] });
+    });
   });
 }
 
@@ -99,7 +105,7 @@ for (const engine of ["MariaDB", "MySQL"] as const) {
     await blocked(url, files);
   });
 
-  test(`a table of rows that is dropped on ${engine} is unknown`, async () => {
+  test(`a table of rows that is dropped in a transaction on ${engine} is unknown`, async () => {
     const url = await fresh(engine);
     const files = { 1: "INSERT INTO t VALUES (1);\nDROP TABLE schema_migrations;\n" };
     expect(await runUp(url, files)).toMatchObject({ outcome: "unknown", applied: [] });
