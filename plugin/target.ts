@@ -24,9 +24,9 @@ export function namedBy<T extends Resource>(argument: string, families: Families
   const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
   const name = argument.slice(slash + 1);
   const family = families.find((known) => known.words.includes(word));
-  const forms = formsOf(families, name || "NAME");
+  const forms = formsOf(families, isName(name) ? name : "NAME");
+  if (word === "" || name === "" || name.includes("/")) throw usage(`write ${forms}`);
   if (family === undefined) throw usage(`${unknownWord(word, name)}; write ${forms}`);
-  if (name === "" || name.includes("/")) throw usage(`write ${forms}`);
   return { name: named(name), families: [family] };
 }
 
