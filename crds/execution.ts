@@ -3,17 +3,12 @@ import * as v from "valibot";
 import { ObjectName } from "./common.ts";
 import { duration } from "./duration.ts";
 import { atomic, def, int, kube, opt, req, text } from "./meta.ts";
-import { Affinity, NodeSelector, ResourceRequirements, Toleration } from "./scheduling.ts";
+import { Affinity, NodeSelector, qualifiedKeys, ResourceRequirements, Toleration } from "./scheduling.ts";
 
-const QUALIFIED_NAME =
-  "'^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'";
 const RESERVED = "'^(([a-z0-9-]+\\\\.)*(ptah\\\\.run|kubernetes\\\\.io|k8s\\\\.io)/.*|controller-uid|job-name)$'";
 
 const keyRules = [
-  {
-    rule: `self.all(k, k.size() <= 317 && k.matches(${QUALIFIED_NAME}))`,
-    message: "keys must be qualified names",
-  },
+  qualifiedKeys,
   {
     rule: `self.all(k, !k.matches(${RESERVED}))`,
     message: "keys under ptah.run, kubernetes.io and k8s.io, controller-uid and job-name are reserved",

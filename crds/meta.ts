@@ -22,6 +22,8 @@ export interface KubeFacts {
   readonly mapType?: "atomic" | "granular";
   readonly format?: "date-time" | "int32" | "int64" | "byte";
   readonly intOrString?: true;
+  /** What the API server asks of a new value and the parser does not ask of a stored one, nor of an int-or-string. */
+  readonly pattern?: RegExp;
   readonly maxProperties?: number;
   /** Default shown to the API server where valibot carries none (status objects). */
   readonly default?: unknown;

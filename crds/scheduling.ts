@@ -1,16 +1,31 @@
 /** The Pod scheduling types of core/v1 that a resource may set, with core's own shapes. */
 import * as v from "valibot";
-import { atomic, int, kube, opt, req, text } from "./meta.ts";
+import { atomic, type CelRule, int, type KubeFacts, kube, opt, req, text } from "./meta.ts";
 
 const shortText = (max = 317) => v.pipe(v.string(), v.maxLength(max));
 const ITEMS_MAX = 64;
 
-const labelMap = (maxProperties = 64) =>
-  v.pipe(v.record(text(1, 317), shortText(63)), kube<Record<string, string>>({ maxProperties }));
+const QUALIFIED_NAME =
+  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*[/])?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
+/** A quantity that may be asked of a node: none is below zero. */
+const QUANTITY = /^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$/;
+
+/** The keys of labels and annotations, by the rules of Kubernetes. */
+export const qualifiedKeys: CelRule = {
+  rule: `self.all(k, k.size() <= 317 && k.matches('${QUALIFIED_NAME.source.replaceAll("\\", "\\\\")}'))`,
+  message: "keys must be qualified names",
+};
+
+const labelKey = () => v.pipe(text(1, 317), kube<string>({ pattern: QUALIFIED_NAME }));
+const labelValue = () => v.pipe(shortText(63), kube<string>({ pattern: LABEL_VALUE }));
+
+const labelMap = (facts: KubeFacts = {}) =>
+  v.pipe(v.record(text(1, 317), labelValue()), kube<Record<string, string>>({ maxProperties: ITEMS_MAX, ...facts }));
 
 const requirement = (operators: readonly string[]) =>
   v.object({
-    key: req("Label key.", text(1, 317)),
+    key: req("Label key.", labelKey()),
     operator: req("How the key is compared with the values.", v.picklist(operators)),
     values: opt("Values compared with.", atomic(shortText(63), ITEMS_MAX)),
   });
@@ -34,7 +49,7 @@ const PodAffinityTerm = v.object({
   labelSelector: opt("Pods that count.", LabelSelector),
   namespaceSelector: opt("Namespaces that count, by label.", LabelSelector),
   namespaces: opt("Namespaces that count, by name.", atomic(shortText(63), ITEMS_MAX)),
-  topologyKey: req("Node label that makes a topology domain.", text(1, 317)),
+  topologyKey: req("Node label that makes a topology domain.", labelKey()),
   matchLabelKeys: opt("Pod label keys merged into the selector.", atomic(shortText(), ITEMS_MAX)),
   mismatchLabelKeys: opt("Pod label keys merged as NotIn.", atomic(shortText(), ITEMS_MAX)),
 });
@@ -77,7 +92,7 @@ export const Affinity = v.object({
 export const Toleration = v.object({
   key: opt("Taint key; empty with operator Exists means every taint.", shortText()),
   operator: opt("Exists or Equal.", v.picklist(["Exists", "Equal"])),
-  value: opt("Taint value.", shortText(63)),
+  value: opt("Taint value.", labelValue()),
   effect: opt("Taint effect; absent means every effect.", v.picklist(["NoSchedule", "PreferNoSchedule", "NoExecute"])),
   tolerationSeconds: opt(
     "How long a NoExecute taint is tolerated.",
@@ -87,7 +102,10 @@ export const Toleration = v.object({
 
 const quantities = () =>
   v.pipe(
-    v.record(text(1, 317), v.pipe(v.union([v.string(), v.number()]), kube<string | number>({ intOrString: true }))),
+    v.record(
+      text(1, 317),
+      v.pipe(v.union([v.string(), v.number()]), kube<string | number>({ intOrString: true, pattern: QUANTITY })),
+    ),
     kube<Record<string, string | number>>({ maxProperties: 64 }),
   );
 
@@ -97,4 +115,4 @@ export const ResourceRequirements = v.object({
   requests: opt("What the scheduler keeps for the container.", quantities()),
 });
 
-export const NodeSelector = labelMap();
+export const NodeSelector = labelMap({ rules: [qualifiedKeys] });

@@ -164,6 +164,7 @@ function applyFacts(out: Structural, facts: KubeFacts): void {
   if (facts.mapType !== undefined) out["x-kubernetes-map-type"] = facts.mapType;
   if (facts.format !== undefined) out.format = facts.format;
   if (facts.maxProperties !== undefined) out.maxProperties = facts.maxProperties;
+  if (facts.pattern !== undefined) out.pattern = re2(facts.pattern);
   if (facts.intOrString) {
     out["x-kubernetes-int-or-string"] = true;
     out.anyOf = [{ type: "integer" }, { type: "string" }];

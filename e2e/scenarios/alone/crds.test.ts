@@ -132,6 +132,15 @@ describe("the definitions on an API server", () => {
       "are reserved",
     ],
     ["a Pod label that is no name", { execution: { podMetadata: { labels: { "a b": "y" } } } }, "qualified names"],
+    [
+      "a request that is no quantity",
+      { execution: { resources: { requests: { memory: "lots" } } } },
+      "requests.memory",
+    ],
+    ["a limit below zero", { execution: { resources: { limits: { cpu: "-1" } } } }, "limits.cpu"],
+    ["a node label that is no name", { execution: { nodeSelector: { "a b": "y" } } }, "qualified names"],
+    ["a node label's value that is none", { execution: { nodeSelector: { zone: "a b" } } }, "nodeSelector.zone"],
+    ["a taint's value that is none", { execution: { tolerations: [{ key: "db", value: "a b" }] } }, "tolerations"],
     ["a field nobody knows", { polic: {} }, "unknown field"],
   ])("refuses %s and says so", async (_, spec, message) => {
     expect(await refusal(schema("refused", spec))).toContain(message);
@@ -141,7 +150,8 @@ describe("the definitions on an API server", () => {
     const execution = {
       podMetadata: { annotations: { "sidecar.istio.io/inject": "false" } },
       tolerations: [{ key: "db", operator: "Exists", effect: "NoSchedule" }],
-      resources: { requests: { cpu: 1, memory: "64Mi" } },
+      nodeSelector: { "topology.kubernetes.io/zone": "eu-1a" },
+      resources: { requests: { cpu: 1, memory: "64Mi" }, limits: { cpu: "1.5", memory: "1e8" } },
       affinity: {
         nodeAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: {
