@@ -1,15 +1,13 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { repositoryRoot } from "../cluster/paths.ts";
 import { waitFor } from "../cluster/wait.ts";
 import { LAB_LIMITS, type Lab } from "./lab.ts";
 
 export const OPERATOR_NAMESPACE = "ptah-system";
 const DEPLOYMENTS = ["ptah-operator-manager", "ptah-operator-webhook", "ptah-operator-certs"];
-/** The uid that the lab's PostgreSQL images know their server by. */
-const SCRATCH_UID = 999;
 
 /**
- * Installs the manifests as they are: one overlay says which images to run (this cluster's, by digest) and nothing else.
+ * Installs the manifests as people do: their example of an overlay says which images to run, here this cluster's.
  * Returns when every Deployment is available and admission answers.
  */
 export async function installOperator(lab: Lab): Promise<void> {
@@ -51,32 +49,22 @@ async function waitForAdmission(lab: Lab): Promise<void> {
   );
 }
 
+/** The example of an installation, with this cluster's images in place of the ones that it makes up. */
 function overlay(images: Lab["images"]): string {
   const ptah = required(images, "ptah");
-  const [newName, digest] = ptah.split("@");
-  const managerArguments = [
-    `--executor-image=${ptah}`,
-    `--runner-image=${ptah}`,
-    `--controller-image=${ptah}`,
-    `--scratch-image=postgresql-15=${required(images, "postgres15")},uid=${SCRATCH_UID}`,
-    `--scratch-image=postgresql-17=${required(images, "postgres17")},uid=${SCRATCH_UID}`,
+  const [name = "", digest = ""] = ptah.split("@");
+  const places: readonly (readonly [string, string])[] = [
+    ["../../base", "../../manifests/base"],
+    [`registry.example/ptah@sha256:${"0".repeat(64)}`, ptah],
+    [`newName: registry.example/ptah\n    digest: sha256:${"0".repeat(64)}`, `newName: ${name}\n    digest: ${digest}`],
+    [`registry.example/postgres@sha256:${"15".repeat(32)}`, required(images, "postgres15")],
+    [`registry.example/postgres@sha256:${"17".repeat(32)}`, required(images, "postgres17")],
   ];
-  const patch = managerArguments
-    .map((value) => `      - {op: add, path: /spec/template/spec/containers/0/args/-, value: "${value}"}`)
-    .join("\n");
-  return `apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources:
-  - ../../manifests/base
-images:
-  - name: ptah
-    newName: ${newName}
-    digest: ${digest}
-patches:
-  - target: {kind: Deployment, name: ptah-operator-manager}
-    patch: |
-${patch}
-`;
+  const example = readFileSync(`${repositoryRoot}/manifests/examples/install/kustomization.yaml`, "utf8");
+  return places.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`the example of an installation does not say ${from}`);
+    return text.replaceAll(from, to);
+  }, example);
 }
 
 function required(images: Lab["images"], name: string): string {
