@@ -3,7 +3,7 @@
  * `kubectl ptah explain <code>` and docs/reasons.md are this table.
  */
 import { MIGRATION_REFUSALS } from "./migrationcodes.ts";
-import { type Actor, SAME_WAY } from "./reason.ts";
+import { type Actor, APPROVE, REFRESH, SAME_WAY } from "./reason.ts";
 
 export interface OperationCode {
   readonly code: string;
@@ -16,8 +16,8 @@ export interface OperationCode {
 
 const AGAIN = "Nothing to do; it is tried again after spec.execution.failureRetryInterval.";
 const FAILED =
-  `Correct the rows or the declaration that the message speaks of, ${SAME_WAY}. Then ` +
-  "kubectl ptah refresh schema/NAME --wait, and look at the plan that waits: kubectl ptah plan NAME";
+  `Correct the rows or the declaration that the message speaks of, ${SAME_WAY}. Then ${REFRESH} ` +
+  `has the database read again, and the plan that waits then is looked at and approved: ${APPROVE}`;
 const READ = "Nothing to do; a fresh read says what the database holds.";
 const PLANNED = "Nothing to do; what the database needs is planned again.";
 const LOG = "It is tried again by itself. If it stays: kubectl logs of the Pod the Event names.";

@@ -172,7 +172,7 @@ const READ_REASONS = [
     ],
     "An operation failed; the message says which and why. It is tried again after spec.execution.failureRetryInterval.",
     "author",
-    "Correct the file, or the cause, that the message names; kubectl ptah explain CODE tells more of the code in it.",
+    "Correct the file, or the cause, that the message names: it is looked at again by itself after spec.execution.failureRetryInterval; kubectl ptah explain CODE tells more of the code in it.",
   ),
   r(
     "ResultMissing",
@@ -324,7 +324,7 @@ const APPLY_REASONS = [
     ["ReconciliationFailed=True", "Applying=False"],
     "The Apply ended without proof either way. It is never run again; a fresh read says what the database holds.",
     "author",
-    "Correct the rows or the declaration that the message speaks of before the new plan is approved: kubectl ptah plan NAME",
+    `Correct the rows or the declaration that the message speaks of before the new plan is approved: ${APPROVE}`,
   ),
   r(
     "OutcomeUnknown",

@@ -11,7 +11,10 @@ export const RealmName = pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-
 
 export const DatabaseTargetSpec = v.pipe(
   v.object({
-    engine: req("Database engine, for example PostgreSQL.", DatabaseEngine),
+    engine: req(
+      "Database engine, in any case: PostgreSQL (postgres and pgx mean it too) or MySQL (mariadb too).",
+      DatabaseEngine,
+    ),
     coordinationKey: opt(
       "Names the database realm (one physical database, one change at a time) within this namespace. Not a secret.",
       CoordinationKey,

@@ -43,7 +43,7 @@ test("of an operation that failed the code in the message says who acts and how"
   expect([step("connection_failed")?.who, step("history_refused")?.who]).toEqual(["database administrator", "author"]);
   expect(step("history_refused")?.lines).toEqual(["Change what the message names."]);
   expect(nextOf(migration("OperationFailed", "no code in it"))).toBe(
-    "Correct the file, or the cause, that the message names.",
+    "Correct the file, or the cause, that the message names: it is looked at again by itself after spec.execution.failureRetryInterval.",
   );
 });
 

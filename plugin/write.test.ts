@@ -245,13 +245,17 @@ describe("kubectl ptah approve", () => {
     );
     const step = "Next: Correct the rows or the declaration that the message speaks of";
     expect(ran.stderr).toContain(step);
-    expect(ran.stderr).toEndWith("kubectl ptah plan orders -n shop\n");
+    expect(ran.stderr).toEndWith("kubectl ptah plan orders -n shop, then kubectl ptah approve orders -n shop\n");
     expect((await run(world, ["wait", "orders"])).stderr).toContain(`${message} The plan waits. ${step}`);
     const shown = (await run(world, ["schema", "orders"])).stdout;
     expect(shown).toContain(`Last Apply:     ${message}\n`);
     expect(shown.split(message)).toHaveLength(2);
     expect(shown).toContain("Who acts:       author\nNext:           Correct the rows or the declaration");
-    expect(shown).not.toContain("kubectl ptah approve");
+    expect(shown.match(/kubectl ptah \w+/g)?.slice(-3)).toEqual([
+      "kubectl ptah refresh",
+      "kubectl ptah plan",
+      "kubectl ptah approve",
+    ]);
   });
 
   test("--wait says that a plan was refused because the database had moved, and where to look", async () => {

@@ -44,7 +44,8 @@ ${list(CLUSTER)}
 ${list(UNMANAGED)}
 ${list(UNMANAGED_DEFINITIONS)}
 - a typed table (CREATE TABLE … OF), the VERSION of an extension
-- column order: a difference is reported as a finding and never planned
+- column order: never planned; a schema that differs in nothing else is in sync, and \`column_order\` in the report of
+  \`ptah schema drift\` and \`plan\` names its tables
 
 ## Cases of this repository that end refused
 
@@ -52,7 +53,7 @@ ${list(UNMANAGED_DEFINITIONS)}
 | --- | --- |
 ${rows.join("\n")}
 
-\`data_<SQLSTATE>\` is not a refusal of the plan: existing rows break it, which only the server can know. Apply names the statement
+\`apply_failed\` with a SQLSTATE is not a refusal of the plan: existing rows break it, which only the server can know. Apply names the statement
 and the state, and everything is rolled back.
 `;
 }

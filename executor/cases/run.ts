@@ -281,5 +281,5 @@ async function byData(target: string, report: Report, before: string): Promise<V
   const dataClass = /^2[23]/.test(report.sqlstate ?? "");
   if (report.outcome !== "failed" || !dataClass) return wrong(`apply: ${report.outcome}: ${report.error}`);
   if ((await catalogMark(target)) !== before) return wrong("apply failed, yet the target's catalog changed");
-  return { kind: "refused", code: `data_${report.sqlstate}`, sentence: report.error ?? "", objects: [] };
+  return { kind: "refused", code: `apply_failed ${report.sqlstate}`, sentence: report.error ?? "", objects: [] };
 }
