@@ -89,6 +89,40 @@ describe("choosing a cluster as kubectl does", () => {
     expect((found as Error).message).toContain(words);
   });
 
+  const asking = (user: string, flags: { as?: string; asGroup?: string } = {}) => {
+    const at = dir({ config: KUBECONFIG.replace("{tokenFile: token}", `{token: x${user}}`), "ca.crt": "CA" });
+    return connectionFrom({ kubeconfig: join(at, "config"), context: "two", ...flags }, {});
+  };
+
+  test("whoever the kubeconfig acts as is acted as, and --as and --as-group come before it", async () => {
+    const ann = ", as: ann, as-uid: '7', as-groups: [dba]";
+    expect((await (await asking(ann)).credentials()).headers).toEqual({
+      authorization: "Bearer x",
+      "impersonate-user": "ann",
+      "impersonate-uid": "7",
+      "impersonate-group": "dba",
+    });
+    const headers = async (flags: { as?: string; asGroup?: string }) =>
+      (await (await asking(ann, flags)).credentials()).headers;
+    expect(await headers({ as: "bob" })).toEqual({ authorization: "Bearer x", "impersonate-user": "bob" });
+    expect(await headers({ as: "bob", asGroup: "ops" })).toMatchObject({
+      "impersonate-user": "bob",
+      "impersonate-group": "ops",
+    });
+  });
+
+  test.each([
+    [", as: ann, as-groups: [a, b]", {}, "more than one group"],
+    [", as: ann, as-user-extra: {scope: [view]}", {}, "as-user-extra"],
+    [", as-groups: [a]", {}, "without a user"],
+    ["", { asGroup: "a" }, "without a user"],
+    ["", { as: "ann\r\nimpersonate-group: system:masters" }, "printable ASCII"],
+  ])("what cannot be asked for is refused and never left out: %p %p", async (user, flags, words) => {
+    const found = await asking(user, flags).catch((error: unknown) => error);
+    expect(isKubeError(found, "Configuration")).toBe(true);
+    expect((found as Error).message).toContain(words);
+  });
+
   test("a shell's pipe is read like a file, also where its writer takes a while", () => {
     const at = dir({ config: KUBECONFIG });
     const script = `import { connectionFrom } from ${JSON.stringify(join(import.meta.dir, "config.ts"))};

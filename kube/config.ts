@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
 import { KubeError } from "./errors.ts";
 import type { TlsMaterial } from "./fetch.bun.ts";
+import { type Impersonation, impersonationHeaders } from "./impersonation.ts";
 import { limits } from "./limits.ts";
 
 /** Where kubelet mounts a Pod's ServiceAccount. */
@@ -32,6 +33,9 @@ export interface Connection {
 export interface ConnectionFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** Whom to act as, in place of what the kubeconfig says of it. */
+  readonly as?: string;
+  readonly asGroup?: string;
 }
 
 const text = v.optional(v.string());
@@ -58,6 +62,10 @@ const KubeconfigFile = v.object({
     tokenFile: text,
     username: text,
     password: text,
+    as: text,
+    "as-uid": text,
+    "as-groups": v.optional(v.nullable(v.array(v.string()))),
+    "as-user-extra": v.optional(v.unknown()),
     exec: v.optional(v.unknown()),
     "auth-provider": v.optional(v.unknown()),
   }),
@@ -71,7 +79,7 @@ interface Cluster {
   readonly "tls-server-name"?: string;
   readonly "proxy-url"?: string;
 }
-interface User {
+interface User extends Impersonation {
   readonly "client-certificate"?: string;
   readonly "client-certificate-data"?: string;
   readonly "client-key"?: string;
@@ -162,10 +170,10 @@ export async function connectionFrom(
   const listed = (flags.kubeconfig ?? env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
   const home = join(env["HOME"] ?? homedir(), ".kube", "config");
   const files = listed.length > 0 ? listed : exists(home) ? [home] : [];
-  if (files.length > 0) return fromFiles(files, flags.context);
+  if (files.length > 0) return fromFiles(files, flags);
   if (env["KUBERNETES_SERVICE_HOST"] !== undefined) {
     if (flags.context !== undefined) throw refuse("--context was given, but there is no kubeconfig that could hold it");
-    return inCluster(env, SERVICE_ACCOUNT_DIR);
+    return acting(inCluster(env, SERVICE_ACCOUNT_DIR), actsAs(flags, {}));
   }
   throw refuse(
     "no cluster is configured: give --kubeconfig, set KUBECONFIG, or run inside a Pod with a ServiceAccount",
@@ -188,10 +196,26 @@ export function inCluster(env: Readonly<Record<string, string | undefined>>, ser
   };
 }
 
-async function fromFiles(files: readonly string[], contextName: string | undefined): Promise<Connection> {
+/** What was asked for on the command line, else what the kubeconfig says of its user. */
+const actsAs = ({ as, asGroup }: ConnectionFlags, user: Impersonation): Impersonation =>
+  as === undefined && asGroup === undefined
+    ? user
+    : { ...(as === undefined ? {} : { as }), ...(asGroup === undefined ? {} : { "as-groups": [asGroup] }) };
+
+function acting(connection: Connection, as: Impersonation): Connection {
+  const added = impersonationHeaders(as);
+  if (Object.keys(added).length === 0) return connection;
+  const credentials = async (): Promise<Credentials> => {
+    const own = await connection.credentials();
+    return { ...own, headers: { ...own.headers, ...added } };
+  };
+  return { ...connection, credentials };
+}
+
+async function fromFiles(files: readonly string[], flags: ConnectionFlags): Promise<Connection> {
   const merged: Kubeconfig = { clusters: new Map(), contexts: new Map(), users: new Map() };
   for (const file of files) mergeFile(merged, file, await parseFile(file));
-  const name = contextName ?? merged.currentContext;
+  const name = flags.context ?? merged.currentContext;
   if (name === undefined || name === "")
     throw refuse(`${files.join(delimiter)} names no current-context; give --context`);
   const context = merged.contexts.get(name);
@@ -200,7 +224,7 @@ async function fromFiles(files: readonly string[], contextName: string | undefin
   if (cluster === undefined) throw refuse(`context ${name} names the cluster ${context.cluster}, which is not defined`);
   const user = merged.users.get(context.user) ?? {};
   const external = user.exec !== undefined || user["auth-provider"] !== undefined;
-  return {
+  const connection: Connection = {
     server: cluster.server.replace(/\/+$/, ""),
     namespace: context.namespace || "default",
     proxyUrl: cluster["proxy-url"],
@@ -208,6 +232,7 @@ async function fromFiles(files: readonly string[], contextName: string | undefin
       ? () => externalCredentials(files, name, cluster)
       : async () => ({ headers: headersOf(user), tls: { ...clusterTls(cluster), ...clientCertificate(user) } }),
   };
+  return acting(connection, actsAs(flags, user));
 }
 
 async function parseFile(file: string): Promise<v.InferOutput<typeof KubeconfigFile>> {

@@ -290,6 +290,8 @@ function shared(command: Command): Command {
     .option("-n, --namespace <name>", "namespace; default: the context's own")
     .option("--kubeconfig <file>", "kubeconfig to use; default: KUBECONFIG, then ~/.kube/config")
     .option("--context <name>", "context of the kubeconfig")
+    .option("--as <user>", "act as another user, where you may impersonate; default: the kubeconfig's as")
+    .option("--as-group <group>", "with --as: as a member of this group")
     .option("--timeout <duration>", "longest time one call to the API server may take (default 30s)");
 }
 

@@ -14,6 +14,9 @@ export interface SharedFlags {
   readonly namespace?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
+  /** Whom to act as, where the API server lets the user. */
+  readonly as?: string;
+  readonly asGroup?: string;
   /** Bounds one call to the API server, as a Go duration. */
   readonly timeout?: string;
 }

@@ -26,6 +26,8 @@ test("a person reads, approves, refreshes and looks back with kubectl ptah", asy
 
   const script = await ptah("plan", "orders", "-o", "sql");
   expect(script.code).toBe(0);
+  const stranger = await ptah("approve", "orders", "--yes", "--as", "nobody");
+  expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining('User "nobody" cannot get resource')]);
   const unasked = await ptah("approve", "orders");
   expect([unasked.code, await lab.list("ptahschemaapproval", NAMESPACE)]).toEqual([2, []]);
   const approved = await ptah("approve", "orders", "--yes", "--wait", "--wait-timeout", "3m");
