@@ -23,7 +23,6 @@ export const nothingStored = (message: string): Failure => new Failure(EXIT.noth
 /** The failure behind anything thrown. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;
-  if (isKubeError(thrown, "Configuration")) return failed(`no cluster to speak to: ${thrown.message}`, thrown);
   if (isKubeError(thrown, "Forbidden")) {
     const hint = roleHint(thrown.message);
     return failed(hint === undefined ? thrown.message : `${thrown.message.replace(/\.$/, "")}. ${hint}`, thrown);
