@@ -40,7 +40,8 @@ export const RegistryTransport = v.pipe(
   }),
 );
 
-const FILE_PATH = /^[A-Za-z0-9_][A-Za-z0-9._-]*(\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/;
+/** Each part of it a name that a file system takes: at most 255 bytes. */
+const FILE_PATH = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9._-]{0,254})*$/;
 
 /** Files in a ConfigMap. */
 export const ConfigMapSource = v.pipe(

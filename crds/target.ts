@@ -30,7 +30,8 @@ export const DatabaseTargetSpec = v.pipe(
     ),
     urlFrom: req("Secret key with the database URL. Only the operation's Pod reads it.", SecretKeySelector),
     caFrom: opt(
-      "ConfigMap key with the CA bundle that the database's certificate is checked against (sslmode=verify-full).",
+      "ConfigMap key with the CA bundle that the database's certificate is checked against: name and all (sslmode=verify-full), unless the " +
+        "URL asks for its chain alone (verify-ca, require). A URL that would not check it is refused.",
       ConfigMapKeySelector,
     ),
   }),

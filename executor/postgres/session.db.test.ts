@@ -65,6 +65,13 @@ describe("TLS to the database", () => {
     expect(await reach(server, "localhost", "sslmode=verify-full")).toBe("connection_failed");
   });
 
+  test("a root certificate alone is checked like verify-full", async () => {
+    expect(await reach(server, "localhost", ca())).toBe(true);
+    expect(await reach(server, "127.0.0.1", ca())).toBe("connection_failed");
+    expect(await reach(server, "localhost", wrongCa())).toBe("connection_failed");
+    expect(await reach(plain, "localhost", ca())).toBe("connection_failed");
+  });
+
   test("verify-ca checks the authority and not the name", async () => {
     expect(await reach(server, "127.0.0.1", `sslmode=verify-ca&${ca()}`)).toBe(true);
     expect(await reach(server, "127.0.0.1", `sslmode=verify-ca&${wrongCa()}`)).toBe("connection_failed");

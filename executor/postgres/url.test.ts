@@ -47,6 +47,16 @@ describe("database URLs", () => {
     expect(ssl("verify-full")).toEqual({ rejectUnauthorized: true, servername: "db.example" });
   });
 
+  test("with a CA bundle the certificate is checked whole, and what would not check it is refused", () => {
+    const bundle = "sslrootcert=%2Fetc%2Fhostname";
+    const target = parseTarget(`postgres://a@db.example/x?${bundle}`, "u");
+    expect(target.sslMode).toBe("verify-full");
+    expect(target.ssl).toMatchObject({ rejectUnauthorized: true, servername: "db.example" });
+    expect(parseTarget(`postgres://a@h/x?sslmode=require&${bundle}`, "u").ssl?.rejectUnauthorized).toBe(true);
+    for (const rest of ["h/x?sslmode=disable", "h/x?sslmode=prefer", "/x?host=/run/postgresql"])
+      expect([rest, codeOf(`postgres://a@${rest}&${bundle}`)]).toEqual([rest, "invalid_target"]);
+  });
+
   test("a certificate that is a pipe is refused, not waited for", () => {
     const directory = mkdtempSync(join(tmpdir(), "ptah-url-"));
     const pipe = join(directory, "ca.crt");

@@ -64,9 +64,8 @@ export function parseTarget(url: string, variable: string): Target {
   const route = routeOf(location, given, refuse);
   const { host, port, database } = route;
   const onSocket = host.startsWith("/");
-  const sslMode = (given("sslmode") ?? (onSocket ? "disable" : "prefer")) as SslMode;
-  if (!SSL_MODES.includes(sslMode)) refuse(`has an sslmode that is not one of ${SSL_MODES.join(", ")}`);
   const sslRootCert = given("sslrootcert");
+  const sslMode = modeOf(given("sslmode"), onSocket, sslRootCert, refuse);
   const seconds = secondsOf(given("connect_timeout"), refuse);
   return {
     ...route,
@@ -152,6 +151,16 @@ function splitUrl(url: string, refuse: Refuse): { location: Location; query: URL
   } catch {
     return refuse("has a broken percent escape");
   }
+}
+
+/** With a CA bundle the certificate is checked, name and all where the URL does not ask for less; what would not check it contradicts it. */
+function modeOf(asked: string | undefined, onSocket: boolean, rootCert: string | undefined, refuse: Refuse): SslMode {
+  const otherwise = onSocket ? "disable" : rootCert === undefined ? "prefer" : "verify-full";
+  const mode = (asked ?? otherwise) as SslMode;
+  if (!SSL_MODES.includes(mode)) refuse(`has an sslmode that is not one of ${SSL_MODES.join(", ")}`);
+  if (rootCert !== undefined && (mode === "disable" || mode === "prefer"))
+    refuse("gives a CA bundle, but its sslmode would not check it; use verify-full, or remove the bundle");
+  return mode;
 }
 
 /** TLS as libpq means it: `require` with a root certificate checks the chain; only `verify-full` checks the name. */
