@@ -58,6 +58,16 @@ describe("what the caches tell of both families", () => {
     ]);
   });
 
+  test("a Lease that was owed back and is no longer wakes the neighbours that wait for it", () => {
+    const { learn, taken } = made();
+    const release = { coordinationDigest: `sha256:${"a".repeat(64)}`, leaseEpoch: `v1-${"b".repeat(32)}` };
+    learn(schema());
+    learn(migration(TARGET, { pendingLockRelease: release }));
+    taken();
+    learn(migration(TARGET, {}));
+    expect(taken()).toEqual([MIGRATION, SCHEMA]);
+  });
+
   test("an engine that one family runs may be one that the other does not", () => {
     const { caches, learn } = made();
     learn(schema(MYSQL));

@@ -119,10 +119,12 @@ export function realmOf(entry: ResourceEntry | undefined): string {
   return (entry?.state === "read" ? entry.coordinationDigest : undefined) ?? "";
 }
 
-/** Whether others of the realm have to look at it again. */
+/** Whether others of the realm have to look at it again; a Lease is free when it is no longer owed back, and not when its run has ended. */
 export function claimChanged(before: ResourceEntry | undefined, after: ResourceEntry | undefined): boolean {
   const said = (entry: ResourceEntry | undefined): string =>
-    entry?.state === "read" ? JSON.stringify([realmOf(entry), claimantFacts(entry.facts)]) : "";
+    entry?.state === "read"
+      ? JSON.stringify([realmOf(entry), claimantFacts(entry.facts), entry.facts.status.pendingLockRelease?.leaseEpoch])
+      : "";
   return said(before) !== said(after);
 }
 
