@@ -103,6 +103,30 @@ describe("reading results beside the passes", () => {
     expect(made.of("shop/b", OPERATION_ID)).toMatchObject({ state: "failed", timedOut: false });
   });
 
+  test("a Pod that ended before its container began has no log to wait for; any other log that is refused has", async () => {
+    const waiting = [{ name: "ptah", state: { waiting: { reason: "PodInitializing" } } }];
+    const ended = [{ name: "ptah", state: { terminated: { exitCode: 0 } } }];
+    const states = [
+      { phase: "Failed", containerStatuses: waiting },
+      { phase: "Failed", reason: "NodeAffinity" },
+      { phase: "Pending", containerStatuses: waiting },
+      { phase: "Failed", containerStatuses: ended },
+      undefined,
+    ].map(async (status) => {
+      const pod = { metadata: { name: "p", uid: "pod-1", resourceVersion: "1" }, spec: { containers: [] }, status };
+      const { made, woken } = results(
+        async () => {
+          throw new KubeError({ code: "BadRequest", committed: "no" }, "the container is not available");
+        },
+        status && (pod as Pod),
+      );
+      made.request("shop/a", request);
+      await until(() => woken.length === 1, "the reading");
+      return made.of("shop/a", OPERATION_ID)?.state;
+    });
+    expect(await Promise.all(states)).toEqual(["none", "none", "failed", "failed", "failed"]);
+  });
+
   test("a frame of another operation is not this one's, and another claim's reading is dropped", async () => {
     const { made, woken } = results(async () => frame(DIGEST));
     made.request("shop/a", request);

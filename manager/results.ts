@@ -7,6 +7,7 @@ import { FRAME_LOG_TAIL_BYTES } from "../workload/limits.ts";
 import { isMutating, type OperationResult, type WireOperation } from "../workload/result.ts";
 import { readSummary, resultOfSummary, summaryMayReplace } from "../workload/summary.ts";
 import { limits } from "./limits.ts";
+import { isTerminated } from "./view/workloads.ts";
 
 /** What a decision asked to be read, and what of its claim the reading needs. */
 export type ReadRequest = NonNullable<Wait["read"]> & {
@@ -136,8 +137,19 @@ export class Results {
         }
       }
     } catch (error) {
-      return { podUID, state: "failed", timedOut: isKubeError(error, "Timeout"), readAtMs: this.#wallMs() };
+      const readAtMs = this.#wallMs();
+      if (isKubeError(error, "BadRequest") && (await this.#neverStarted(request)))
+        return { podUID, state: "none", readAtMs };
+      return { podUID, state: "failed", timedOut: isKubeError(error, "Timeout"), readAtMs };
     }
+  }
+
+  /** The Pod ended before its operation's container began (an init container failed, the node refused it): there is no log to wait for. */
+  async #neverStarted({ podName: name, podUID, namespace }: ReadRequest): Promise<boolean> {
+    const pod = await orAbsent(this.#client.get(kinds.Pod, { namespace, name })).catch(() => undefined);
+    if (pod?.metadata.uid !== podUID || !isTerminated(pod)) return false;
+    const container = pod.status?.containerStatuses?.find((status) => status.name === OPERATION_CONTAINER);
+    return container?.state?.terminated === undefined;
   }
 
   /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { OPERATION_CONTAINER } from "../../crds/names.ts";
 import type { ContainerState, Job, Pod } from "../../kube/index.ts";
 import { jobFacts, podFacts } from "./workloads.ts";
 
@@ -8,14 +9,15 @@ const spec = { template: { metadata: {}, spec: { containers: [] } } };
 const job = (reason: string): Job =>
   ({ metadata, spec, status: { conditions: [{ type: "Failed", status: "True", reason }] } }) as unknown as Job;
 
-const pod = (status: { reason?: string; state?: ContainerState }): Pod =>
+const pod = (status: { reason?: string; state?: ContainerState; init?: object[] }): Pod =>
   ({
     metadata,
     spec: {},
     status: {
       phase: "Failed",
       ...(status.reason === undefined ? {} : { reason: status.reason }),
-      containerStatuses: [{ name: "operation", state: status.state }],
+      initContainerStatuses: status.init ?? [],
+      containerStatuses: [{ name: OPERATION_CONTAINER, state: status.state }],
     },
   }) as unknown as Pod;
 
@@ -32,5 +34,13 @@ describe("why an operation was ended", () => {
     expect(endedBy({ reason: "Evicted", state: {} })).toBe("Evicted");
     expect(endedBy({ state: { terminated: { exitCode: 1, reason: "Error" } } })).toBeUndefined();
     expect(endedBy({ state: { terminated: { exitCode: 137, reason: "any\u001b[2J text" } } })).toBeUndefined();
+  });
+
+  test("is a container before it that failed, where it never began, and not one that was ended beside it", () => {
+    const failed = [{ name: "snapshot", state: { terminated: { exitCode: 1, reason: "Error" } } }];
+    const waiting: ContainerState = { waiting: { reason: "PodInitializing" } };
+    expect(endedBy({ state: waiting, init: failed })).toBe("Init:Error");
+    expect(endedBy({ state: { terminated: { exitCode: 0, reason: "Completed" } }, init: failed })).toBeUndefined();
+    expect(endedBy({ state: waiting })).toBeUndefined();
   });
 });

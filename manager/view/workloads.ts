@@ -125,14 +125,23 @@ function waitingReason(pod: Pod): string | undefined {
 /** What a container that ended by itself is given as its reason; it says nothing that the result does not. */
 const BY_ITSELF: ReadonlySet<string> = new Set(["Completed", "Error"]);
 
-/** The kubelet's or the node's word for why the Pod or its operation container was ended, such as OOMKilled or Evicted. */
+/** The kubelet's or the node's word for why the Pod or its operation container was ended, such as OOMKilled, Init:Error or Evicted. */
 function endReason(pod: Pod): string | undefined {
-  const ended = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
+  const before = pod.status?.initContainerStatuses ?? [];
+  const ended = [...before, ...(pod.status?.containerStatuses ?? [])]
     .map((status) => status.state?.terminated?.reason)
     .find((reason) => reason !== undefined && !BY_ITSELF.has(reason));
   const word = ended ?? pod.status?.reason;
-  return word !== undefined && WORD.test(word) ? word : undefined;
+  if (word !== undefined) return WORD.test(word) ? word : undefined;
+  // A container beside the operation's is ended with it; one that failed before it is why it never began.
+  const failed = before.some(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  return failed && !hasStarted(pod) ? "Init:Error" : undefined;
 }
+
+const hasStarted = (pod: Pod): boolean => {
+  const state = (pod.status?.containerStatuses ?? []).find(({ name }) => name === OPERATION_CONTAINER)?.state;
+  return state?.terminated !== undefined || state?.running !== undefined;
+};
 
 const OBJECT_MISSING = /^(secret|configmap) "([a-z0-9.-]{1,253})" not found$/;
 const KEY_MISSING =
