@@ -41,7 +41,7 @@ const PLANNING = [
     "plan_refused",
     "Nothing is planned: a file has a mistake, or the declaration or the database holds something the executor does not manage.",
     "author",
-    "Change what the message names: file and line, or the object.",
+    "Change what the message names: file and line, or the object; what the database holds and others keep is for spec.policy.exclude.",
   ),
   c(
     "protected_table",

@@ -201,7 +201,7 @@ const READ_REASONS = [
     ["Ready=False", "Reconciling=True", "Progressing=True", "DatabaseReachable=Unknown"],
     "The operation's Pod cannot start yet; the message says what it waits for. It starts by itself once that is there.",
     "author",
-    "Create or correct what the message names, for example the Secret of spec.target.urlFrom.",
+    "Create or correct what the message names: the Secret of spec.target.urlFrom, an image or its pull Secret, where spec.execution lets it run. Of an image that the manager was given (--scratch-image) tell the operator's administrator.",
   ),
   r(
     "PodAdmissionRefused",
@@ -370,7 +370,7 @@ const APPROVAL_REASONS = [
   r(
     "PlanNoLongerCurrent",
     ["Accepted=False", "Stale=True"],
-    "The approved plan no longer matches the current database state.",
+    "The approved plan no longer matches what is declared and what the database holds.",
     "approver",
     "If a new plan waits: kubectl ptah approve NAME.",
   ),

@@ -48,14 +48,17 @@ function mysqlStatements(
   for (const statement of outcome.statements) {
     const rule = ruleAgainst(wordsOf(statement.text, reading), mode === "file");
     if (rule === undefined) continue;
-    const advice =
-      mode === "file" && !ruleAgainstAlone(statement.text, reading) ? ", or give the file no_transaction" : "";
-    return { refusal: refuse(path, statement, rule, `${MYSQL_RULES[rule]}${advice}`) };
+    const advice = mode === "file" && !ruleAgainstAlone(statement.text, reading) ? "give the file no_transaction" : "";
+    return { refusal: refuse(path, statement, rule, advised(MYSQL_RULES[rule], advice)) };
   }
   return {
     statements: outcome.statements.map(({ text: t, source, line, number }) => ({ text: t, source, line, number })),
   };
 }
+
+/** A rule with what else may be done; some say themselves what to do. */
+const advised = (rule: string, advice: string): string =>
+  advice === "" ? rule : `${rule}${rule.includes(";") ? ", or" : ";"} ${advice}`;
 
 function ruleAgainstAlone(statement: string, reading: Parameters<typeof wordsOf>[1]): boolean {
   return ruleAgainst(wordsOf(statement, reading), false) !== undefined;

@@ -46,10 +46,10 @@ function markApproval(c: Context, approval: ApprovalFacts): Move | undefined {
 export function markStale(c: Context, rule: RuleId, approval: ApprovalFacts, reason: string): Move | undefined {
   const sentence =
     approval.status.consumedBy !== undefined
-      ? "Spent by one dispatch. The approved plan no longer matches the current database state, and nothing is left to do with it."
+      ? "Spent by one dispatch. The approved plan no longer matches what is declared and what the database holds, and nothing is left to do with it."
       : reason === "ExecutionBindingChanged"
         ? "An execution component changed; the plan this approval names was retired. Approve the new plan."
-        : "The approved plan no longer matches the current database state. Approve the plan that stands, if there is one.";
+        : "The approved plan no longer matches what is declared and what the database holds. Approve the plan that stands, if there is one.";
   const said = approval.status.conditions?.find((condition) => condition.type === "Stale");
   if (said?.status === "True") return undefined;
   return writeMarks(c, rule, approval, [
