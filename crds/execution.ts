@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { ObjectName } from "./common.ts";
 import { duration } from "./duration.ts";
 import { atomic, def, int, kube, opt, req, text } from "./meta.ts";
-import { Affinity, NodeSelector, qualifiedKeys, ResourceRequirements, Toleration } from "./scheduling.ts";
+import { Affinity, LABEL_VALUE, NodeSelector, qualifiedKeys, ResourceRequirements, Toleration } from "./scheduling.ts";
 
 const RESERVED = "'^(([a-z0-9-]+\\\\.)*(ptah\\\\.run|kubernetes\\\\.io|k8s\\\\.io)/.*|controller-uid|job-name)$'";
 
@@ -20,10 +20,7 @@ const metadataMap = (value: v.GenericSchema<string, string>) =>
 
 /** Labels and annotations that every operation's Pod carries besides ours. */
 export const PodMetadata = v.object({
-  labels: opt(
-    "Labels for the Pod.",
-    metadataMap(v.pipe(v.string(), v.maxLength(63), v.regex(/^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/))),
-  ),
+  labels: opt("Labels for the Pod.", metadataMap(v.pipe(v.string(), v.maxLength(63), v.regex(LABEL_VALUE)))),
   annotations: opt("Annotations for the Pod.", metadataMap(v.pipe(v.string(), v.maxLength(1024)))),
 });
 

@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import * as v from "valibot";
-import { KubeError } from "./errors.ts";
+import { KubeError, misconfigured } from "./errors.ts";
 import type { TlsMaterial } from "./fetch.bun.ts";
 import { type Impersonation, impersonationHeaders } from "./impersonation.ts";
 import { limits } from "./limits.ts";
@@ -103,10 +103,6 @@ interface Kubeconfig {
   readonly users: Map<string, User>;
 }
 
-function refuse(message: string, cause?: unknown): KubeError {
-  return new KubeError({ code: "Configuration", committed: "no" }, message, { cause });
-}
-
 /** The text of a file, or of the pipe that a shell puts in its place (`<(…)`): up to a bound, and within a time. */
 function readBounded(path: string): string {
   let file: number | undefined;
@@ -116,7 +112,7 @@ function readBounded(path: string): string {
     return readAll(file, path).toString("utf8");
   } catch (error) {
     if (error instanceof KubeError) throw error;
-    throw refuse(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw misconfigured(`${path} could not be read: ${error instanceof Error ? error.message : String(error)}`, error);
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -131,13 +127,14 @@ function readAll(file: number, path: string): Buffer {
     const read = readReady(file, part);
     if (read === 0) return Buffer.concat(parts);
     if (read === undefined) {
-      if (waitedMs >= limits.configFileMsMax) throw refuse(`${path} gave nothing for ${waitedMs / 1000} s`);
+      if (waitedMs >= limits.configFileMsMax) throw misconfigured(`${path} gave nothing for ${waitedMs / 1000} s`);
       pause(limits.configFilePollMs);
       waitedMs += limits.configFilePollMs;
       continue;
     }
     length += read;
-    if (length > limits.configFileBytesMax) throw refuse(`${path} is larger than ${limits.configFileBytesMax} bytes`);
+    if (length > limits.configFileBytesMax)
+      throw misconfigured(`${path} is larger than ${limits.configFileBytesMax} bytes`);
     parts.push(part.subarray(0, read));
   }
 }
@@ -172,10 +169,11 @@ export async function connectionFrom(
   const files = listed.length > 0 ? listed : exists(home) ? [home] : [];
   if (files.length > 0) return fromFiles(files, flags);
   if (env["KUBERNETES_SERVICE_HOST"] !== undefined) {
-    if (flags.context !== undefined) throw refuse("--context was given, but there is no kubeconfig that could hold it");
+    if (flags.context !== undefined)
+      throw misconfigured("--context was given, but there is no kubeconfig that could hold it");
     return acting(inCluster(env, SERVICE_ACCOUNT_DIR), actsAs(flags, {}));
   }
-  throw refuse(
+  throw misconfigured(
     "no cluster is configured: give --kubeconfig, set KUBECONFIG, or run inside a Pod with a ServiceAccount",
   );
 }
@@ -217,11 +215,13 @@ async function fromFiles(files: readonly string[], flags: ConnectionFlags): Prom
   for (const file of files) mergeFile(merged, file, await parseFile(file));
   const name = flags.context ?? merged.currentContext;
   if (name === undefined || name === "")
-    throw refuse(`${files.join(delimiter)} names no current-context; give --context`);
+    throw misconfigured(`${files.join(delimiter)} names no current-context; give --context`);
   const context = merged.contexts.get(name);
-  if (context === undefined) throw refuse(`there is no context ${JSON.stringify(name)} in ${files.join(delimiter)}`);
+  if (context === undefined)
+    throw misconfigured(`there is no context ${JSON.stringify(name)} in ${files.join(delimiter)}`);
   const cluster = merged.clusters.get(context.cluster);
-  if (cluster === undefined) throw refuse(`context ${name} names the cluster ${context.cluster}, which is not defined`);
+  if (cluster === undefined)
+    throw misconfigured(`context ${name} names the cluster ${context.cluster}, which is not defined`);
   const user = merged.users.get(context.user) ?? {};
   const external = user.exec !== undefined || user["auth-provider"] !== undefined;
   const connection: Connection = {
@@ -242,11 +242,13 @@ async function parseFile(file: string): Promise<v.InferOutput<typeof KubeconfigF
     raw = parse(readBounded(file));
   } catch (error) {
     if (error instanceof KubeError) throw error;
-    throw refuse(`${file} is not YAML`, error);
+    throw misconfigured(`${file} is not YAML`, error);
   }
   const parsed = v.safeParse(KubeconfigFile, raw ?? {});
   if (!parsed.success)
-    throw refuse(`${file} is not a kubeconfig: ${v.getDotPath(parsed.issues[0]) ?? "the file"} is not as expected`);
+    throw misconfigured(
+      `${file} is not a kubeconfig: ${v.getDotPath(parsed.issues[0]) ?? "the file"} is not as expected`,
+    );
   return parsed.output;
 }
 
@@ -323,7 +325,7 @@ async function externalCredentials(files: readonly string[], context: string, cl
   try {
     await config.applyToHTTPSOptions(options);
   } catch (error) {
-    throw refuse(`the credential plugin of context ${context} failed`, error);
+    throw misconfigured(`the credential plugin of context ${context} failed`, error);
   }
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);

@@ -58,6 +58,11 @@ export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]):
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
 }
 
+/** Why there is no connection to make: what was configured cannot be read, contradicts itself or is not supported. */
+export function misconfigured(message: string, cause?: unknown): KubeError {
+  return new KubeError({ code: "Configuration", committed: "no" }, message, { cause });
+}
+
 /** The answer of `call`, or undefined where the server says that the object does not exist. */
 export async function orAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {

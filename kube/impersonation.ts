@@ -1,5 +1,5 @@
 /** Acting as somebody else, as `kubectl --as` and a kubeconfig's `as` do: the API server decides whether the user may. */
-import { KubeError } from "./errors.ts";
+import { misconfigured } from "./errors.ts";
 
 /** Who is to be acted as, in a kubeconfig's own words. */
 export interface Impersonation {
@@ -20,16 +20,16 @@ export function impersonationHeaders(wanted: Impersonation): Readonly<Record<str
   const { as, "as-uid": uid, "as-groups": groups, "as-user-extra": extra } = wanted;
   const asked = { "impersonate-user": as, "impersonate-uid": uid, "impersonate-group": groups?.[0] };
   const headers = Object.entries(asked).filter((entry): entry is [string, string] => (entry[1] ?? "") !== "");
-  if (isExtra(extra)) throw refuse("as-user-extra of the kubeconfig's user is not supported; use a user without it");
-  if ((groups?.length ?? 0) > 1) throw refuse("acting as a member of more than one group is not supported; name one");
+  if (isExtra(extra))
+    throw misconfigured("as-user-extra of the kubeconfig's user is not supported; use a user without it");
+  if ((groups?.length ?? 0) > 1)
+    throw misconfigured("acting as a member of more than one group is not supported; name one");
   if (headers.length > 0 && (as ?? "") === "")
-    throw refuse("a group or UID to act as was given without a user: name one with --as or the kubeconfig's as");
+    throw misconfigured("a group or UID to act as was given without a user: name one with --as or the kubeconfig's as");
   for (const [name, value] of headers)
-    if (!HEADER_VALUE.test(value)) throw refuse(`${name} may hold printable ASCII characters only`);
+    if (!HEADER_VALUE.test(value)) throw misconfigured(`${name} may hold printable ASCII characters only`);
   return Object.fromEntries(headers);
 }
 
 const isExtra = (extra: unknown): boolean =>
   typeof extra === "object" && extra !== null && Object.keys(extra).length > 0;
-
-const refuse = (message: string): KubeError => new KubeError({ code: "Configuration", committed: "no" }, message);

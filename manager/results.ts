@@ -7,7 +7,7 @@ import { FRAME_LOG_TAIL_BYTES } from "../workload/limits.ts";
 import { isMutating, type OperationResult, type WireOperation } from "../workload/result.ts";
 import { readSummary, resultOfSummary, summaryMayReplace } from "../workload/summary.ts";
 import { limits } from "./limits.ts";
-import { isTerminated } from "./view/workloads.ts";
+import { isTerminated, operationState } from "./view/workloads.ts";
 
 /** What a decision asked to be read, and what of its claim the reading needs. */
 export type ReadRequest = NonNullable<Wait["read"]> & {
@@ -148,8 +148,7 @@ export class Results {
   async #neverStarted({ podName: name, podUID, namespace }: ReadRequest): Promise<boolean> {
     const pod = await orAbsent(this.#client.get(kinds.Pod, { namespace, name })).catch(() => undefined);
     if (pod?.metadata.uid !== podUID || !isTerminated(pod)) return false;
-    const container = pod.status?.containerStatuses?.find((status) => status.name === OPERATION_CONTAINER);
-    return container?.state?.terminated === undefined;
+    return operationState(pod)?.terminated === undefined;
   }
 
   /**
@@ -163,8 +162,7 @@ export class Results {
   ): Promise<OperationResult | undefined> {
     const pod = await orAbsent(this.#client.get(kinds.Pod, { namespace, name }));
     if (pod?.metadata.uid !== podUID) return undefined;
-    const ended = pod.status?.containerStatuses?.find((status) => status.name === OPERATION_CONTAINER)?.state
-      ?.terminated;
+    const ended = operationState(pod)?.terminated;
     const endedMs = Date.parse(ended?.finishedAt ?? "");
     if (ended?.message === undefined || !(this.#wallMs() >= endedMs + limits.frameAwaitedMs)) return undefined;
     const summary = readSummary(ended.message, { operation, operationID });

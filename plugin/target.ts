@@ -23,9 +23,9 @@ export function namedBy<T extends Resource>(argument: string, families: Families
   if (slash < 0) return { name: named(argument), families };
   const word = argument.slice(0, slash).toLowerCase().replace(/\..*$/, "");
   const name = argument.slice(slash + 1);
-  const family = families.find((known) => known.words.includes(word));
   const forms = formsOf(families, isName(name) ? name : "NAME");
   if (word === "" || name === "" || name.includes("/")) throw usage(`write ${forms}`);
+  const family = families.find((known) => known.words.includes(word));
   if (family === undefined) throw usage(`${unknownWord(word, name)}; write ${forms}`);
   return { name: named(name), families: [family] };
 }

@@ -82,15 +82,19 @@ function isAccepted(pod: Pod, job: Job | undefined, snapshot: AdmissionSnapshot 
   );
 }
 
+/** What the kubelet last said of the operation's container; undefined before it said anything. */
+export const operationState = (pod: Pod) =>
+  pod.status?.containerStatuses?.find(({ name }) => name === OPERATION_CONTAINER)?.state;
+
 /**
  * The operation's container was seen terminated, or the Pod ended without ever starting it. A Pod that the garbage collector
  * called Failed because its node was lost proves nothing: the process may live on there.
  */
 export function isTerminated(pod: Pod): boolean {
-  const container = (pod.status?.containerStatuses ?? []).find((status) => status.name === OPERATION_CONTAINER);
-  if (container?.state?.terminated !== undefined) return true;
+  const state = operationState(pod);
+  if (state?.terminated !== undefined) return true;
   const ended = pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
-  if (!ended || container?.state?.running !== undefined) return false;
+  if (!ended || state?.running !== undefined) return false;
   const collected = (pod.status?.conditions ?? []).some(
     (condition) =>
       condition.type === "DisruptionTarget" && condition.status === "True" && condition.reason === "DeletionByPodGC",
@@ -139,7 +143,7 @@ function endReason(pod: Pod): string | undefined {
 }
 
 const hasStarted = (pod: Pod): boolean => {
-  const state = (pod.status?.containerStatuses ?? []).find(({ name }) => name === OPERATION_CONTAINER)?.state;
+  const state = operationState(pod);
   return state?.terminated !== undefined || state?.running !== undefined;
 };
 
