@@ -24,8 +24,17 @@ function scenarioFiles(folder: string): string[] {
     .map((name) => `./e2e/scenarios/${folder}${folder === "" ? "" : "/"}${name}`);
 }
 
+/** How much of a failed scenario's output is printed once more at the end. */
+const SAID_AGAIN_CHARS = 6_000;
+
+interface Ran {
+  readonly file: string;
+  readonly held: boolean;
+  readonly said: string;
+}
+
 /** Runs one scenario file in a process of its own; what it says is printed whole when it ends. */
-function runFile(file: string): Promise<boolean> {
+function runFile(file: string): Promise<Ran> {
   const began = performance.now();
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ["test", "--timeout", String(SCENARIO_MS), file], { cwd: repositoryRoot });
@@ -38,22 +47,33 @@ function runFile(file: string): Promise<boolean> {
     child.on("close", (code) => {
       const seconds = ((performance.now() - began) / 1000).toFixed(0);
       process.stdout.write(`\n==> ${file}: ${code === 0 ? "ok" : `failed (${code})`}, ${seconds} s\n${said.trim()}\n`);
-      resolve(code === 0);
+      resolve({ file, held: code === 0, said });
     });
   });
 }
 
-async function runAll(files: readonly string[], sideBySide: number): Promise<string[]> {
+/** @returns the scenarios that did not hold */
+async function runAll(files: readonly string[], sideBySide: number): Promise<Ran[]> {
   const waiting = [...files];
-  const failed: string[] = [];
+  const failed: Ran[] = [];
   const worker = async () => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      if (!(await runFile(file))) failed.push(file);
+      const ran = await runFile(file);
+      if (!ran.held) failed.push(ran);
     }
   };
   await Promise.all(Array.from({ length: sideBySide }, worker));
   return failed;
 }
+
+/** A scenario's output without the tests that passed, up to a bound. */
+const whatFailed = (said: string): string =>
+  said
+    .split("\n")
+    .filter((line) => !line.startsWith("(pass)"))
+    .join("\n")
+    .trim()
+    .slice(-SAID_AGAIN_CHARS);
 
 async function main(): Promise<number> {
   const [shared, alone] = [scenarioFiles(""), scenarioFiles("alone")];
@@ -66,9 +86,15 @@ async function main(): Promise<number> {
   const failed = [...(await runAll(shared, SIDE_BY_SIDE)), ...(await runAll(alone, 1))];
   const versions = Object.values(serverVersions()).join(", ");
   await leaveCluster(cluster);
-  process.stdout.write(`\ndatabase servers: ${versions}`);
-  process.stdout.write(failed.length === 0 ? "\ne2e: every scenario held\n" : `\ne2e: failed: ${failed.join(", ")}\n`);
-  return failed.length === 0 ? 0 : 1;
+  process.stdout.write(`\ndatabase servers: ${versions}\n`);
+  if (failed.length === 0) {
+    process.stdout.write("e2e: every scenario held\n");
+    return 0;
+  }
+  // A log is often kept by its end alone: what failed is said there too.
+  for (const { file, said } of failed) process.stdout.write(`\n==> ${file} failed:\n${whatFailed(said)}\n`);
+  process.stdout.write(`\ne2e: failed: ${failed.map(({ file }) => file).join(", ")}\n`);
+  return 1;
 }
 
 await runAs("e2e", main);

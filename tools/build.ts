@@ -47,11 +47,12 @@ async function build(): Promise<void> {
   try {
     await compile(join(staging, "ptah"));
     renameSync(join(staging, "ptah"), outfile);
+    // Who runs either while it is made anew finds one, the old or the new.
+    symlinkSync(basename(outfile), join(staging, "link"));
+    renameSync(join(staging, "link"), pluginLink);
   } finally {
     rmSync(staging, { recursive: true });
   }
-  rmSync(pluginLink, { force: true });
-  symlinkSync(basename(outfile), pluginLink);
   process.stdout.write(`${relative(root, outfile)}: ${(statSync(outfile).size / 1024 / 1024).toFixed(1)} MiB\n`);
 }
 
