@@ -109,6 +109,12 @@ function databaseOf(lab: Lab, server: DatabaseServer, secret: string): Database 
     lab.must(["exec", "-n", namespace, name, "-c", DATABASE_CONTAINER, "--", ...command], {
       timeoutMs: LAB_LIMITS.databaseMs,
     });
+  /** A command in a Pod may be cut short without an error: what was read to its end is whole. */
+  const wholeFile = async (path: string): Promise<string | undefined> => {
+    const end = `\nend ${randomBytes(8).toString("hex")}\n`;
+    const text = await inPod("sh", "-c", 'cat "$0" && printf %s "$1"', path, end);
+    return text.endsWith(end) ? text.slice(0, -end.length) : undefined;
+  };
   const log = ENGINES[engine].statementLog;
   const self: Database = {
     namespace,
@@ -120,7 +126,12 @@ function databaseOf(lab: Lab, server: DatabaseServer, secret: string): Database 
     url: databaseUrl(server),
     sql: (sql) => runSql(lab, self, sql),
     statementLog: () =>
-      log === undefined ? lab.must(["logs", "-n", namespace, name, "-c", DATABASE_CONTAINER]) : inPod("cat", log),
+      waitFor(
+        `the statement log of ${namespace}/${name}`,
+        () =>
+          log === undefined ? lab.must(["logs", "-n", namespace, name, "-c", DATABASE_CONTAINER]) : wholeFile(log),
+        { timeoutMs: LAB_LIMITS.commandMs, pollMs: LAB_LIMITS.pollMs },
+      ),
     stop: async () => {
       await inPod("server-keeper", "stop");
     },

@@ -32,8 +32,10 @@ export interface KubeObject {
 export const LAB_LIMITS = {
   commandMs: 60_000,
   rolloutMs: 120_000,
-  databaseMs: 180_000,
+  databaseMs: 300_000,
   convergenceMs: 300_000,
+  /** Before and after a scenario's tests: an empty namespace and its servers. */
+  setUpMs: 600_000,
   pollMs: 1_000,
 } as const;
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
-import { freshNamespace, type KubeObject, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, type KubeObject, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import {
   approvalObject,
   approve,
@@ -70,7 +70,7 @@ beforeAll(async () => {
   await declare("edited", A);
   await declare("deleted", A);
   await declare("drifted-by-hand", B);
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("the declaration is edited between approval and Apply", () => {
   let first: KubeObject;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import { declareResource, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** apply: Always, in a namespace with a LimitRange and under restricted Pod security. */
@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
   await declare(FILES);
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 test("a plan that nothing speaks against runs without a person, once", async () => {
   await waitForPhase(lab, at, "InSync");

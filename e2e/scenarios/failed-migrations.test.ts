@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED } from "../lab/evidence.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import {
   applied,
   byHand,
@@ -53,7 +53,7 @@ beforeAll(async () => {
     startDatabase(lab, { namespace: NAMESPACE, engine: "mariadb" }),
     startDatabase(lab, { namespace: NAMESPACE, engine: "mysql" }),
   ]);
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 const sentOnce = async (server: Database, remarks: readonly string[], times = 1) => {
   for (const remark of remarks) expect(await sent(server, remark)).toHaveLength(times);
@@ -149,7 +149,9 @@ test.concurrent("MySQL does not say what a stopped index left: Unknown; the file
 
   const unasked = await lab.ptah(["acknowledge", name, "-n", NAMESPACE]);
   expect([unasked.code, await lab.list("ptahmigrationrunacknowledgment", NAMESPACE)]).toEqual([2, []]);
-  const said = await lab.ptah(["acknowledge", name, "-n", NAMESPACE, "--yes", "--wait"], { timeoutMs: 200_000 });
+  const said = await lab.ptah(["acknowledge", name, "-n", NAMESPACE, "--yes", "--wait"], {
+    timeoutMs: LAB_LIMITS.convergenceMs,
+  });
   expect([said.code, said.stdout]).toEqual([0, expect.stringContaining("version 2, statement 1")]);
   const waiting = await waitForPhase(lab, at(name), "AwaitingApproval");
   expect(waiting.status.resolvedRun).toMatchObject({ operationID, resolution: "Acknowledged" });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { ENGINES } from "../cluster/database-pod.ts";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED } from "../lab/evidence.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import {
   applied,
   byHand,
@@ -57,7 +57,7 @@ beforeAll(async () => {
       process.stdout.write(`${ENGINES[server.engine].label}: ${version}\n`);
     }),
   );
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("two pending versions", () => {
   test.concurrent.each(SERVERS.map((server) => [server.name]))(

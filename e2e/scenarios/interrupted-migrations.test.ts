@@ -63,7 +63,7 @@ beforeAll(async () => {
   lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   nodeAddress = await lab.must(["get", "nodes", "-o", "jsonpath={.items[0].status.addresses[0].address}"]);
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 async function scene(what: string, { engine }: Engine): Promise<Scene> {
   const name = `${what}-${engine}`;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import { approve, conditionOf, declareResource, waitForCondition, waitForPhase } from "../lab/subject.ts";
 
 /** The largest plan there may be comes out of its Pod through a kubelet's ordinary container log, and runs. */
@@ -44,7 +44,7 @@ beforeAll(async () => {
   lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   server = await startDatabase(lab, { namespace: NAMESPACE });
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 test("a plan just under the limit is stored, approved, applied and proved", async () => {
   const database = await declare("fits", FITS);

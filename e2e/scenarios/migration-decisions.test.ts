@@ -27,7 +27,7 @@ beforeAll(async () => {
   lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   server = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 /** The run was refused before it selected anything: Failed, nothing applied, nothing held. */
 async function refused(name: string, why: string): Promise<KubeObject> {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { repositoryRoot } from "../cluster/paths.ts";
 import { shellLines } from "../cluster/shell.ts";
-import { type Lab, openLab, removeNamespace } from "../lab/lab.ts";
+import { LAB_LIMITS, type Lab, openLab, removeNamespace } from "../lab/lab.ts";
 import { conditionOf } from "../lab/subject.ts";
 import { typed } from "../lab/terminal.ts";
 import { type WalkCommand, walkOf } from "../lab/walk.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   symlinkSync(join(repositoryRoot, "manifests"), join(checkout, "manifests"));
   exports = shellLines({ kubeconfig: lab.kubeconfig, kubectl: lab.kubectlPath });
   for (const namespace of [NAMESPACE, POSTGRES_NAMESPACE]) await removeNamespace(lab, namespace);
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 afterAll(() => rmSync(checkout, { recursive: true, force: true }));
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
-import { freshNamespace, type KubeObject, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, type KubeObject, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import {
   approvalObject,
   approve,
@@ -53,7 +53,7 @@ beforeAll(async () => {
   await declare("protected", { "orders.sql": WITHOUT_NOTE }, fenced, ORDERS);
   await declare("destructive", { "orders.sql": WITHOUT_NOTE }, {}, `${ORDERS} insert into orders values (1, 'kept');`);
   await declare("never", { "orders.sql": ORDERS }, { policy: { apply: "Never" } });
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("a declaration that cannot be planned", () => {
   test("a syntax error is named by file and line", async () => {

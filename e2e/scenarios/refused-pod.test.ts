@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { startDatabase } from "../lab/database.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import { conditionOf, declareResource, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** A namespace whose quota has no room for an operation's Pod: only an Event says so, and nothing else would wake the manager. */
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await lab.apply(quota("1"));
   const files = { "orders.sql": "CREATE TABLE orders (id bigint PRIMARY KEY);" };
   await declareResource(lab, { ...at, files, secret });
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 test("a Pod that the API server refuses is named while its Job keeps trying, and the operation goes on once there is room", async () => {
   const held = await waitForResource(lab, at, "a Pod that was refused", (schema) =>

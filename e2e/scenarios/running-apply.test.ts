@@ -3,7 +3,7 @@ import { waitFor } from "../cluster/wait.ts";
 import { addDatabase, type Database, startDatabase } from "../lab/database.ts";
 import { LOGGED, statementsOn } from "../lab/evidence.ts";
 import { holdTable } from "../lab/held-table.ts";
-import { freshNamespace, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import { approve, conditionOf, declareResource, waitForPhase, waitForResource } from "../lab/subject.ts";
 
 /** A person changes their mind while an Apply runs: it is seen to its end, and what it did is proved before anything else. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
   lab = await openLab();
   await freshNamespace(lab, NAMESPACE);
   server = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("suspended while its Apply runs", () => {
   test("the Apply ends, the proof is owed and said so, and is given once resumed", async () => {

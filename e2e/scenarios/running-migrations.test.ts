@@ -39,7 +39,7 @@ beforeAll(async () => {
   await freshNamespace(lab, NAMESPACE);
   await freshNamespace(lab, LEAVING);
   server = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 /** A run that stands at its one statement, on a database of its own. */
 async function standing(

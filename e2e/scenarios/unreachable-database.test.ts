@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { createAuthority, issue } from "../cluster/native/pki.ts";
 import { addDatabase, type Database, secretObject, startDatabase } from "../lab/database.ts";
-import { freshNamespace, type KubeObject, type Lab, openLab } from "../lab/lab.ts";
+import { freshNamespace, type KubeObject, LAB_LIMITS, type Lab, openLab } from "../lab/lab.ts";
 import {
   approve,
   conditionOf,
@@ -79,7 +79,7 @@ beforeAll(async () => {
   await declare("no-ca", "no-ca-url", { caFrom: { name: "nobody-made-it", key: "ca.crt" } });
   await declare("no-secret", "nobody-made-it");
   await declare("down", "down-url");
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("what cannot be read is named, and read again by itself", () => {
   test("a password that the server does not take", async () => {

@@ -4,20 +4,26 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { bringEveryServer } from "./bring.ts";
 import { say } from "./server.ts";
+import { sideBySide, type Task } from "./side-by-side.ts";
 
 /** A test plans several times, on a machine that may be busy with other things. */
 const TEST_TIMEOUT_MS = 120_000;
-/** Processes at once: a test is one process after the other, and most machines have two cores. */
-const SIDE_BY_SIDE = 2;
 
-/** Begun first: at the end it would run while the other process has nothing left to do. */
+/** Begun first: at the end it would run while the others have nothing left to do. */
 const LONGEST = join("executor", "postgres", "respelled.db.test.ts");
 
 const root = dirname(dirname(import.meta.dirname));
 const ROOMS = ["executor", "runner"];
 
-/** @returns whether every file's tests passed */
-export async function runDatabaseTests(): Promise<boolean> {
+export interface DatabaseTests {
+  /** One for each file, the longest first. */
+  readonly tasks: readonly Task[];
+  /** Files whose tests did not pass, of those that have run. */
+  failed(): readonly string[];
+}
+
+/** Brings every server, and finds the tests. */
+export function databaseTests(): DatabaseTests {
   const files = ROOMS.flatMap((room) => {
     const found = readdirSync(join(root, room), { recursive: true, encoding: "utf8" });
     return found
@@ -25,15 +31,27 @@ export async function runDatabaseTests(): Promise<boolean> {
       .sort()
       .map((name) => join(room, name));
   });
-  const waiting = [...files.filter((file) => file === LONGEST), ...files.filter((file) => file !== LONGEST)];
   bringEveryServer();
   const failed: string[] = [];
-  const worker = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+  const task = (file: string): Task => {
+    return async () => {
       if (!(await passes(file))) failed.push(file);
-    }
+    };
   };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+  const ordered = [...files.filter((file) => file === LONGEST), ...files.filter((file) => file !== LONGEST)];
+  return { tasks: ordered.map(task), failed: () => failed };
+}
+
+/** Runs every test. @returns whether all of them passed */
+async function runDatabaseTests(): Promise<boolean> {
+  const tests = databaseTests();
+  await sideBySide(tests.tasks);
+  return allPassed(tests);
+}
+
+/** Says which files failed, if any. */
+export function allPassed(tests: DatabaseTests): boolean {
+  const failed = tests.failed();
   if (failed.length > 0) say(`database tests failed: ${failed.join(", ")}`);
   return failed.length === 0;
 }

@@ -2,37 +2,31 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { runDatabaseTests } from "./db-tests.ts";
+import { allPassed, databaseTests } from "./db-tests.ts";
 import { type Pair, readPairs } from "./pair.ts";
 import { refusedPage } from "./refused-page.ts";
 import { type Bench, createRoles, runPair, type Verdict } from "./run.ts";
 import { say, startServer } from "./server.ts";
+import { sideBySide, type Task } from "./side-by-side.ts";
 
 const here = import.meta.dirname;
 const executable = join(dirname(dirname(here)), "build", "ptah");
 const OWN_FILES = ["postgres-pairs.json", "hard-postgres.json"].map((name) => join(here, name));
 const PAGE = join(dirname(dirname(here)), "docs", "refused-postgresql.md");
-/** A case is one process after the other; two cores are kept busy by three. */
-const CONCURRENCY = 3;
 
 interface Result {
   readonly pair: Pair;
   readonly verdict: Verdict;
 }
 
-async function runAll(bench: Bench, pairs: readonly Pair[]): Promise<readonly Result[]> {
-  const waiting = pairs.map((pair, at) => ({ pair, at }));
-  const results: Result[] = [];
-  const worker = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const started = performance.now();
-      const verdict = await runPair(bench, next.pair, next.at);
-      results[next.at] = { pair: next.pair, verdict };
-      say(lineOf(next.pair, verdict, (performance.now() - started) / 1000));
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-  return results;
+/** One task for each pair, which puts its verdict at the pair's place. */
+function tasksOf(bench: Bench, pairs: readonly Pair[], results: Result[]): readonly Task[] {
+  return pairs.map((pair, at) => async () => {
+    const started = performance.now();
+    const verdict = await runPair(bench, pair, at);
+    results[at] = { pair, verdict };
+    say(lineOf(pair, verdict, (performance.now() - started) / 1000));
+  });
 }
 
 function lineOf(pair: Pair, verdict: Verdict, seconds: number): string {
@@ -57,7 +51,12 @@ function pageHolds(results: readonly Result[]): boolean {
   return holds;
 }
 
-async function withServers(files: readonly string[], use: (results: readonly Result[]) => boolean): Promise<number> {
+/** @param before tasks begun before the pairs' own, in the same queue: what is left of a core then is not idle */
+async function withServers(
+  files: readonly string[],
+  before: readonly Task[],
+  use: (results: readonly Result[]) => boolean,
+): Promise<number> {
   const pairs = files.flatMap(readPairs);
   const started = performance.now();
   say(`${pairs.length} cases; starting two servers (target and scratch)`);
@@ -75,7 +74,8 @@ async function withServers(files: readonly string[], use: (results: readonly Res
   try {
     say(`PostgreSQL ${target.major} is ready`);
     await createRoles(target, [...new Set(pairs.flatMap((p) => p.roles ?? []))]);
-    const results = await runAll({ executable, target, scratch, work }, pairs);
+    const results: Result[] = [];
+    await sideBySide([...before, ...tasksOf({ executable, target, scratch, work }, pairs, results)]);
     const held = use(results);
     const count = (kind: Verdict["kind"]): number => results.filter((r) => r.verdict.kind === kind).length;
     say(`${((performance.now() - started) / 1000).toFixed(0)} s`);
@@ -89,11 +89,11 @@ async function withServers(files: readonly string[], use: (results: readonly Res
 /** The repository's own pairs with the database tests, or the files that are named instead. */
 async function cases(given: readonly string[]): Promise<number> {
   if (!existsSync(executable)) throw new Error("build/ptah is missing: run `make build` first");
-  if (given.length > 0) return withServers(given, () => true);
-  say("database tests of apply and plan");
-  const tests = await runDatabaseTests();
-  const pairs = await withServers(OWN_FILES, pageHolds);
-  return tests ? pairs : 1;
+  if (given.length > 0) return withServers(given, [], () => true);
+  const tests = databaseTests();
+  say(`${tests.tasks.length} files of database tests`);
+  const pairs = await withServers(OWN_FILES, tests.tasks, pageHolds);
+  return allPassed(tests) ? pairs : 1;
 }
 
 process.exitCode = await cases(process.argv.slice(2).map((path) => resolve(path)));

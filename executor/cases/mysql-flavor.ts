@@ -1,7 +1,8 @@
 import { execFileSync, type StdioOptions } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { CACHE, copyData, keptData } from "./kept-data.ts";
 import { type Account, INSTALL_TIMEOUT_MS, say, unprivileged } from "./server.ts";
 
 /** MariaDB is the distribution's; MySQL comes from its unstable release into a root file system of its own. */
@@ -16,7 +17,6 @@ export interface Home {
 }
 
 const MARIADB = "/usr/sbin/mariadbd";
-const CACHE = join(dirname(dirname(import.meta.dirname)), ".cache");
 const MYSQL_ROOT = join(CACHE, "mysql-root");
 /** The account that the servers run as where this process is root; any will do inside a root of their own. */
 const FALLBACK_ACCOUNT: Account = { uid: 65_534, gid: 65_534 };
@@ -36,29 +36,8 @@ export function newHome(flavor: FlavorName): Home {
 export const ownTemporary = (directory: string): NodeJS.ProcessEnv => ({ ...process.env, TMPDIR: directory });
 
 function withData(home: Home, empty: string): Home {
-  execFileSync("cp", ["-a", empty, join(home.path, "data")]);
+  copyData(empty, home.path);
   return home;
-}
-
-/**
- * An empty data directory, kept to be copied: to make one is a server's start of its own, several seconds of a processor.
- * @param kept where it is; what another process put there meanwhile is as good
- * @param make makes one and returns where
- */
-function keptData(kept: string, make: () => { readonly home: string; readonly data: string }): string {
-  if (existsSync(kept)) return kept;
-  const { home, data } = make();
-  const staged = `${kept}.${process.pid}`;
-  mkdirSync(dirname(kept), { recursive: true });
-  execFileSync("cp", ["-a", data, staged]);
-  rmSync(home, { recursive: true, force: true });
-  try {
-    renameSync(staged, kept);
-  } catch (error) {
-    rmSync(staged, { recursive: true, force: true });
-    if (!existsSync(kept)) throw error;
-  }
-  return kept;
 }
 
 function bringMariadb(): void {

@@ -15,6 +15,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { CACHE, copyData, keptData } from "./kept-data.ts";
 
 /** A real PostgreSQL server of this machine, private to one run: own data directory, own port, loopback only. */
 export interface LocalServer {
@@ -118,23 +119,9 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
   const found = serverBinaries().find((b) => major === undefined || b.major === major);
   if (found === undefined) throw new Error(`no PostgreSQL ${major ?? ""} server binaries under ${DISTRIBUTION_ROOT}`);
   const account = unprivileged();
-  const home = mkdtempSync(join(tmpdir(), "ptah-pg-"));
-  chmodSync(home, 0o755);
-  if (account !== undefined) chownSync(home, account.uid, account.gid);
+  const home = newHome(account);
   const data = join(home, "data");
-  const [initdb, initArgs] = command(account, join(found.binDir, "initdb"), [
-    "-D",
-    data,
-    "-U",
-    superuser,
-    "-A",
-    "trust",
-    "-E",
-    "UTF8",
-    "--locale=C.UTF-8",
-    "--no-sync",
-  ]);
-  execFileSync(initdb, initArgs, { cwd: home, stdio: ["ignore", "ignore", "pipe"] });
+  copyData(emptyData(found.binDir, superuser, account), home);
   const tls = options.tls === undefined ? [] : writeTls(data, options.tls, account);
   const port = await freePort();
   const [postgres, args] = command(account, join(found.binDir, "postgres"), [
@@ -189,6 +176,26 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+function newHome(account: Account | undefined): string {
+  const home = mkdtempSync(join(tmpdir(), "ptah-pg-"));
+  chmodSync(home, 0o755);
+  if (account !== undefined) chownSync(home, account.uid, account.gid);
+  return home;
+}
+
+function emptyData(binDir: string, superuser: string, account: Account | undefined): string {
+  const version = /[0-9]+(\.[0-9]+)+/.exec(execFileSync(join(binDir, "postgres"), ["--version"]).toString())?.[0];
+  return keptData(join(CACHE, `postgresql-${version ?? "unknown"}-${superuser}-data`), () => {
+    const home = newHome(account);
+    const data = join(home, "data");
+    const identity = ["-D", data, "-U", superuser, "-A", "trust"];
+    const encoding = ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"];
+    const [initdb, args] = command(account, join(binDir, "initdb"), [...identity, ...encoding]);
+    execFileSync(initdb, args, { cwd: home, stdio: ["ignore", "ignore", "pipe"] });
+    return { home, data };
+  });
 }
 
 /** A key must belong to the server's account and be readable by it alone. @returns the settings that name the files */

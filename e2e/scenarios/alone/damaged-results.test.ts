@@ -6,7 +6,7 @@ import { createProgress } from "../../cluster/progress.ts";
 import { addDatabase, type Database, secretObject, startDatabase } from "../../lab/database.ts";
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { type HostManagers, takeOver } from "../../lab/host-manager.ts";
-import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../../lab/lab.ts";
 import { approve, conditionOf, declareResource, waitForCondition } from "../../lab/subject.ts";
 
 /**
@@ -75,7 +75,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await managers.close();
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 describe("an Apply whose account is damaged", () => {
   test.each(DAMAGED)("%s: it is unknown, is read afresh, and never runs again", async (name) => {

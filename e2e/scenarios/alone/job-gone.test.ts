@@ -28,11 +28,11 @@ beforeAll(async () => {
   await server.sql("create table orders (id bigint primary key)");
   managers = await takeOver(lab, { namespace: NAMESPACE });
   managers.start();
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 afterAll(async () => {
   await managers.close();
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 test("the run is unknown, is not repeated and not waited for without end: a reading settles it (T23 argo-cd#21055)", async () => {
   await declareMigration(lab, at, server, VERSIONS, SHORT);

@@ -5,7 +5,7 @@ import type { ClusterProvider } from "../../cluster/provider.ts";
 import { type Database, startDatabase } from "../../lab/database.ts";
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { holdTable } from "../../lab/held-table.ts";
-import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../../lab/lab.ts";
 import {
   approve,
   conditionOf,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await freshNamespace(lab, NAMESPACE);
   database = await startDatabase(lab, { namespace: NAMESPACE, options: LOGGED });
   await database.sql("create table orders (id bigint primary key)");
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 afterAll(() => cluster.setKubelet(true), 60_000);
 

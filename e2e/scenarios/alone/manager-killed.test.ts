@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { addDatabase, type Database, startDatabase } from "../../lab/database.ts";
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { type HostManagers, takeOver } from "../../lab/host-manager.ts";
-import { freshNamespace, type KubeObject, type Lab, openLab } from "../../lab/lab.ts";
+import { freshNamespace, type KubeObject, LAB_LIMITS, type Lab, openLab } from "../../lab/lab.ts";
 import { approve, declareResource, waitForResource } from "../../lab/subject.ts";
 
 /**
@@ -87,11 +87,11 @@ beforeAll(async () => {
   managers = await takeOver(lab, { namespace: NAMESPACE });
   for (const name of SCHEMAS) await addDatabase(lab, server, name);
   managers.start();
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
 afterAll(async () => {
   await managers.close();
-}, 180_000);
+}, LAB_LIMITS.setUpMs);
 
 test("fifty kills, no statement twice, no Apply without a verdict", async () => {
   const changed = Promise.all(SCHEMAS.map(change));

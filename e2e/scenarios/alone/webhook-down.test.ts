@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, startDatabase } from "../../lab/database.ts";
 import { LOGGED, statementsOn } from "../../lab/evidence.ts";
 import { scaleOperator } from "../../lab/host-manager.ts";
-import { freshNamespace, type Lab, openLab } from "../../lab/lab.ts";
+import { freshNamespace, LAB_LIMITS, type Lab, openLab } from "../../lab/lab.ts";
 import { approvalObject, approve, conditionOf, declareResource, onDatabase, waitForPhase } from "../../lab/subject.ts";
 
 /** Without the webhook nobody can approve and nothing new starts; once it is back everything goes on by itself. */
@@ -22,9 +22,9 @@ beforeAll(async () => {
   await declareResource(lab, onDatabase(database, at.name, files));
   await waitForPhase(lab, at, "AwaitingApproval");
   await scaleOperator(lab, "webhook", 0);
-}, 300_000);
+}, LAB_LIMITS.setUpMs);
 
-afterAll(() => scaleOperator(lab, "webhook", REPLICAS), 180_000);
+afterAll(() => scaleOperator(lab, "webhook", REPLICAS), LAB_LIMITS.setUpMs);
 
 test("an approval is refused, fail-closed, and nothing runs", async () => {
   const schema = await waitForPhase(lab, at, "AwaitingApproval");
