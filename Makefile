@@ -38,7 +38,7 @@ build: setup
 explore: setup
 	@$(BUN) lifecycle/model/main.ts
 
-## cases            DDL cases through the executable against a real PostgreSQL (CASES=file.json for others)
+## cases            DDL cases and database tests through the executable, on real servers (CASES=file.json: those cases)
 cases: setup build
 	@$(BUN) executor/cases/main.ts $(CASES)
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SequenceStep } from "../crds/status/plan.ts";
+import { PTAH_SCRIPT } from "../executor/cases/executable.ts";
 import { type MysqlServer, runMysql, startMysqlServer } from "../executor/cases/mysql-server.ts";
 import { runSql, type TestServer, testServer } from "../executor/cases/test-server.ts";
 import { ENV } from "../workload/environment.ts";
@@ -11,7 +12,6 @@ import type { OperationResult, WireOperation } from "../workload/result.ts";
 import { type Ended, Pod } from "./testing/pod.ts";
 
 /** The runner over the real executor, on a real PostgreSQL and a real MariaDB: what a person's files do, end to end. */
-const ROOT = join(import.meta.dirname, "..");
 const LIMIT_MS = 180_000;
 
 type Files = Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ beforeAll(async () => {
   [postgres, mariadb] = await Promise.all([testServer(), startMysqlServer()]);
   const directory = mkdtempSync(join(tmpdir(), "ptah-executor-"));
   executor = join(directory, "ptah");
-  writeFileSync(executor, `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, "main.ts")}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(executor, PTAH_SCRIPT, { mode: 0o755 });
 }, 300_000);
 
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { PTAH_SCRIPT } from "../executor/cases/executable.ts";
 import { type LocalServer, startServer } from "../executor/cases/server.ts";
 import { SCRATCH_SCRIPT } from "../workload/containers.ts";
 import { ENV } from "../workload/environment.ts";
@@ -13,7 +14,6 @@ import { type Ended, Pod, until } from "./testing/pod.ts";
 /**
  * The runner over the real executor, on a real PostgreSQL and with the scratch server that the Job's sidecar would start.
  */
-const ROOT = join(import.meta.dirname, "..");
 const NOT_READY_LIMIT_MS = 180_000;
 const PASSWORD = "v3ry-s3cret";
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
   startScratch();
   const directory = mkdtempSync(join(tmpdir(), "ptah-executor-"));
   executor = join(directory, "ptah");
-  writeFileSync(executor, `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, "main.ts")}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(executor, PTAH_SCRIPT, { mode: 0o755 });
   await withDatabase("postgres", async (client) => {
     await client.query(`CREATE ROLE app LOGIN SUPERUSER PASSWORD '${PASSWORD}'`);
   });

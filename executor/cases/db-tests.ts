@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { bringEveryServer } from "./bring.ts";
+import { BUILT, EXECUTABLE_VARIABLE } from "./executable.ts";
 import { say } from "./server.ts";
 import { sideBySide, type Task } from "./side-by-side.ts";
 
@@ -60,8 +61,9 @@ export function allPassed(tests: DatabaseTests): boolean {
 function passes(file: string): Promise<boolean> {
   const began = performance.now();
   return new Promise((resolve) => {
+    const env = { ...process.env, [EXECUTABLE_VARIABLE]: BUILT };
     const args = ["test", "--timeout", String(TEST_TIMEOUT_MS), `./${file}`];
-    const child = spawn(process.execPath, args, { cwd: root });
+    const child = spawn(process.execPath, args, { cwd: root, env });
     let said = "";
     const keep = (chunk: Buffer): void => {
       said += chunk.toString("utf8");

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { allPassed, databaseTests } from "./db-tests.ts";
+import { BUILT } from "./executable.ts";
 import { type Pair, readPairs } from "./pair.ts";
 import { refusedPage } from "./refused-page.ts";
 import { type Bench, createRoles, runPair, type Verdict } from "./run.ts";
@@ -10,7 +11,6 @@ import { say, startServer } from "./server.ts";
 import { sideBySide, type Task } from "./side-by-side.ts";
 
 const here = import.meta.dirname;
-const executable = join(dirname(dirname(here)), "build", "ptah");
 const OWN_FILES = ["postgres-pairs.json", "hard-postgres.json"].map((name) => join(here, name));
 const PAGE = join(dirname(dirname(here)), "docs", "refused-postgresql.md");
 
@@ -75,7 +75,7 @@ async function withServers(
     say(`PostgreSQL ${target.major} is ready`);
     await createRoles(target, [...new Set(pairs.flatMap((p) => p.roles ?? []))]);
     const results: Result[] = [];
-    await sideBySide([...before, ...tasksOf({ executable, target, scratch, work }, pairs, results)]);
+    await sideBySide([...before, ...tasksOf({ executable: BUILT, target, scratch, work }, pairs, results)]);
     const held = use(results);
     const count = (kind: Verdict["kind"]): number => results.filter((r) => r.verdict.kind === kind).length;
     say(`${((performance.now() - started) / 1000).toFixed(0)} s`);
@@ -88,7 +88,7 @@ async function withServers(
 
 /** The repository's own pairs with the database tests, or the files that are named instead. */
 async function cases(given: readonly string[]): Promise<number> {
-  if (!existsSync(executable)) throw new Error("build/ptah is missing: run `make build` first");
+  if (!existsSync(BUILT)) throw new Error("build/ptah is missing: run `make build` first");
   if (given.length > 0) return withServers(given, [], () => true);
   const tests = databaseTests();
   say(`${tests.tasks.length} files of database tests`);

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { listenForStop } from "../cancel.ts";
 import type { MigrationDatabase } from "../migrations/database.ts";
 import { readDirectory } from "../migrations/directory.ts";
@@ -12,11 +12,11 @@ import { openPostgres } from "../migrations/postgres.ts";
 import { type RunMode, type RunResult, up } from "../migrations/run.ts";
 import { parseMysqlTarget } from "../mysql/url.ts";
 import { parseTarget } from "../postgres/url.ts";
+import { PTAH } from "./executable.ts";
 import { type MysqlServerOptions, mysqlDatabase, runMysql, startMysqlServer } from "./mysql-server.ts";
 import { say, startServer } from "./server.ts";
 import { runSql } from "./test-server.ts";
 
-const MAIN = join(dirname(dirname(import.meta.dirname)), "main.ts");
 const LOCK_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -172,7 +172,8 @@ export interface Running {
 
 export function startPtah(url: string, directory: string, args: readonly string[]): Running {
   const env = { ...process.env, PTAH_DB_URL: url, PTAH_MIGRATIONS_DIR: directory };
-  const child = spawn(process.execPath, [MAIN, "migrations", ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [command, ...first] = PTAH;
+  const child = spawn(command, [...first, "migrations", ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
   let stdout = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodePlan, type PlanDocument, type PlanStatement } from "../../sql/index.ts";
+import { PTAH } from "../cases/executable.ts";
 import { database, runSql, type TestServer, testServer, until } from "../cases/test-server.ts";
 import { takeLock } from "./lock.ts";
 import { connect } from "./session.ts";
@@ -12,9 +13,6 @@ import { parseTarget } from "./url.ts";
 const LOCK = 1_237_737_229;
 const HELD = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND database =
   (SELECT oid FROM pg_database WHERE datname = current_database())`;
-const root = join(import.meta.dirname, "..", "..");
-const executable = join(root, "build", "ptah");
-const command = existsSync(executable) ? [executable] : [process.execPath, join(root, "main.ts")];
 
 let server: TestServer;
 let work: string;
@@ -41,7 +39,7 @@ interface Running {
 }
 
 function start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
-  const [binary = "", ...first] = command;
+  const [binary, ...first] = PTAH;
   const child = spawn(binary, [...first, "schema", ...args], { env: { PATH: process.env["PATH"] ?? "", ...env } });
   const out: Buffer[] = [];
   const all: Buffer[] = [];

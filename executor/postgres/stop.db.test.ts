@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { PTAH } from "../cases/executable.ts";
 import { database, runSql, type TestServer, testServer, until } from "../cases/test-server.ts";
 
-const main = join(import.meta.dirname, "..", "..", "main.ts");
+const [command, ...first] = PTAH;
 
 let server: TestServer;
 let work: string;
@@ -42,7 +43,7 @@ interface Ended {
 /** Runs a command and asks it to stop once `isBusy`. */
 async function stopped(args: readonly string[], schema: string, isBusy: () => Promise<boolean>): Promise<Ended> {
   const env = { PATH: process.env["PATH"], PTAH_DB_URL: url, PTAH_DEV_URL: server.url("postgres") };
-  const child = spawn(process.execPath, [main, "schema", ...args], {
+  const child = spawn(command, [...first, "schema", ...args], {
     env: { ...env, PTAH_SCHEMA_FILE: join(work, schema) },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -93,7 +94,7 @@ describe("a command that is asked to stop says that it was, whatever it was at",
   test("an apply that has sent nothing yet", async () => {
     const file = join(work, "apply.plan.json");
     const env = { PATH: process.env["PATH"], PTAH_DB_URL: url, PTAH_DEV_URL: server.url("postgres") };
-    const made = spawn(process.execPath, [main, "schema", "plan", "--output", file], {
+    const made = spawn(command, [...first, "schema", "plan", "--output", file], {
       env: { ...env, PTAH_SCHEMA_FILE: join(work, "quick") },
       stdio: "ignore",
     });
