@@ -33,6 +33,9 @@ export const EVENTS = "kubectl events --for ptahschema/NAME";
 export const APPROVE = "kubectl ptah plan NAME, then kubectl ptah approve NAME";
 /** What comes of approving again what has failed. */
 export const SAME_WAY = "else the same statements may fail the same way";
+/** What the message of an uncertain run ends with; true of it until it is settled. */
+export const HELD_RUN =
+  "It is never replayed: nothing runs until a reading with nothing pending, or a person, settles it.";
 /** Of a command that writes to the resource, told to whoever may not: the right is another role's than a database administrator's. */
 export const PATCHES = "it takes the role ptah-operator-author";
 /** How the hold of a migration's run ends. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { HELD_RUN } from "../crds/reason.ts";
 import { condition, digest, run, waitingWorld } from "./testing.ts";
 import { lastRun, waitingMigration } from "./testing-migration.ts";
 
@@ -42,6 +43,14 @@ describe("a plan of files whose last run failed", () => {
     const world = afterRun(change);
     expect((await run(world, ["plan", "orders"])).stdout).not.toContain("Warning:");
     expect((await run(world, ["migration", "orders"])).stdout).not.toContain("very files");
+  });
+
+  test("is not said to hold anything any more, once a plan stands again", async () => {
+    const said = "The run stopped half-way at statement 2 of version 3.";
+    const world = afterRun({ outcome: "Partial", message: `${said} ${HELD_RUN}` });
+    const { stdout } = await run(world, ["plan", "orders"]);
+    expect(stdout).toContain(`these very files failed: ${said} Mend the cause`);
+    expect(stdout).not.toContain("never replayed");
   });
 
   test("is told of the files, whatever source holds them now", async () => {

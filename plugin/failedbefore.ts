@@ -1,5 +1,5 @@
 /** That what waits was run before and failed: the last Apply of the same declaration, the last run of the same files. */
-import { SAME_WAY } from "../crds/reason.ts";
+import { HELD_RUN, SAME_WAY } from "../crds/reason.ts";
 import type { Migration, Resource } from "./families.ts";
 import { lastApply } from "./lastapply.ts";
 import { familyOf } from "./resource.ts";
@@ -16,7 +16,9 @@ function lastRunOfTheSame({ status }: Migration): { readonly message: string } |
   const same = run.source?.contentDigest === plan.source.contentDigest;
   const elsewhere = run.targetIdentityDigest !== undefined && run.targetIdentityDigest !== plan.targetIdentityDigest;
   const passed = run.failure !== undefined && run.failure.version <= plan.currentVersion;
-  return same && !elsewhere && !passed ? { message: run.message ?? `It ended ${run.outcome}.` } : undefined;
+  if (!same || elsewhere || passed) return undefined;
+  // A plan stands, so the hold that the message speaks of is over.
+  return { message: (run.message ?? `It ended ${run.outcome}.`).replace(` ${HELD_RUN}`, "") };
 }
 
 /** The same, of a resource of either kind, as one sentence; undefined where nothing is known to have failed alike. */

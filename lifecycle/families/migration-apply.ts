@@ -2,6 +2,7 @@
  * How a run ends: by its own document where there is one, else unknown. Partial and unknown leave a record that refuses
  * every later Apply; any other run that selected something is read back once.
  */
+import { HELD_RUN } from "../../crds/reason.ts";
 import type { ApplyRecord, Claim, JournalEntry, MigrationRun, RunOutcome } from "../../crds/status/index.ts";
 import { outcomeIsUncertain, type MigrationRun as RunDocument } from "../../workload/migration.ts";
 import type { OperationResult } from "../../workload/result.ts";
@@ -95,9 +96,7 @@ export function concludeRun(c: Context, rule: RuleId, claim: Claim, outcome: Out
   if ("look" in lease) return lease.look;
   const uncertain = kind === "Partial" || kind === "Unknown";
   const selected = wasSelected(outcome.result);
-  const sentence = uncertain
-    ? `${outcome.sentence} It is never replayed: nothing runs until a reading with nothing pending, or a person, settles it.`
-    : outcome.sentence;
+  const sentence = uncertain ? `${outcome.sentence} ${HELD_RUN}` : outcome.sentence;
   const run = lastRunOf(c, claim, outcome, kind, sentence);
   const record = uncertain ? recordFor(c, claim, outcome, kind, lease.release !== undefined) : undefined;
   return patch(c, rule, {
