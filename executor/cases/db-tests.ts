@@ -1,8 +1,9 @@
 /** Finds the tests that need a database (`*.db.test.ts`), this room's and the runner's over it; they start their own servers. */
 import { readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { bringEveryServer } from "./bring.ts";
-import { BUILT, EXECUTABLE_VARIABLE } from "./executable.ts";
+import { EXECUTABLE_VARIABLE } from "./executable.ts";
+import { BUILT, ROOT } from "./paths.ts";
 import { say } from "./server.ts";
 import type { Task } from "./side-by-side.ts";
 import { type Ran, runTestFile, sayWhatFailed } from "./test-file.ts";
@@ -13,7 +14,6 @@ const TEST_TIMEOUT_MS = 120_000;
 /** Begun first: at the end it would run while the others have nothing left to do. */
 const LONGEST = join("executor", "postgres", "respelled.db.test.ts");
 
-const root = dirname(dirname(import.meta.dirname));
 const ROOMS = ["executor", "runner"];
 
 export interface DatabaseTests {
@@ -26,7 +26,7 @@ export interface DatabaseTests {
 /** Brings every server, and finds the tests. */
 export function databaseTests(): DatabaseTests {
   const files = ROOMS.flatMap((room) => {
-    const found = readdirSync(join(root, room), { recursive: true, encoding: "utf8" });
+    const found = readdirSync(join(ROOT, room), { recursive: true, encoding: "utf8" });
     return found
       .filter((name) => name.endsWith(".db.test.ts"))
       .sort()

@@ -1,10 +1,8 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { ROOT } from "./paths.ts";
 
 /** Names the compiled executable to tests that start the product as a process of its own. */
 export const EXECUTABLE_VARIABLE = "PTAH_TEST_EXECUTABLE";
-
-/** The executable that is built from this tree. */
-export const BUILT = join(dirname(dirname(import.meta.dirname)), "build", "ptah");
 
 const named = process.env[EXECUTABLE_VARIABLE];
 
@@ -13,7 +11,7 @@ const named = process.env[EXECUTABLE_VARIABLE];
  * starts in half the processor time), else the sources, which cannot be older than what was just edited.
  */
 export const PTAH: readonly [command: string, ...first: string[]] =
-  named === undefined ? [process.execPath, join(dirname(dirname(import.meta.dirname)), "main.ts")] : [named];
+  named === undefined ? [process.execPath, join(ROOT, "main.ts")] : [named];
 
 /** A shell script that is the product, for what asks for one file. */
 export const PTAH_SCRIPT = `#!/bin/sh\nexec ${PTAH.map((word) => `'${word}'`).join(" ")} "$@"\n`;

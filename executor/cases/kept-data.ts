@@ -3,9 +3,6 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Where servers and what they begin on are kept. */
-export const CACHE = join(dirname(dirname(import.meta.dirname)), ".cache");
-
 /**
  * The kept directory, made where it is not there yet.
  * @param kept where it is; what another process put there meanwhile is as good

@@ -1,10 +1,10 @@
 /** `make cases`: every pair through the compiled executable against a real server. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { databaseTests } from "./db-tests.ts";
-import { BUILT } from "./executable.ts";
 import { type Pair, readPairs } from "./pair.ts";
+import { BUILT, ROOT } from "./paths.ts";
 import { refusedPage } from "./refused-page.ts";
 import { type Bench, createRoles, runPair, type Verdict } from "./run.ts";
 import { say, startServer } from "./server.ts";
@@ -12,7 +12,7 @@ import { sideBySide, type Task } from "./side-by-side.ts";
 
 const here = import.meta.dirname;
 const OWN_FILES = ["postgres-pairs.json", "hard-postgres.json"].map((name) => join(here, name));
-const PAGE = join(dirname(dirname(here)), "docs", "refused-postgresql.md");
+const PAGE = join(ROOT, "docs", "refused-postgresql.md");
 /** A task is one process after the other, and waits for servers in between: two cores are kept busy by three. */
 const AT_ONCE = 3;
 

@@ -1,9 +1,10 @@
 import { execFileSync, type StdioOptions } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CACHE, copyData, keptData } from "./kept-data.ts";
-import { type Account, INSTALL_TIMEOUT_MS, say, unprivileged } from "./server.ts";
+import { copyData, keptData } from "./kept-data.ts";
+import { CACHE } from "./paths.ts";
+import { type Account, INSTALL_TIMEOUT_MS, ownDirectory, say, unprivileged } from "./server.ts";
 
 /** MariaDB is the distribution's; MySQL comes from its unstable release into a root file system of its own. */
 export type FlavorName = "mariadb" | "mysql";
@@ -50,8 +51,7 @@ const mariadbIdentity = (): readonly string[] => (unprivileged("mysql") === unde
 
 function mariadbHome(): Home {
   bringMariadb();
-  const path = mkdtempSync(join(tmpdir(), "ptah-my-"));
-  own(path, unprivileged("mysql"));
+  const path = ownDirectory(join(tmpdir(), "ptah-my-"), unprivileged("mysql"));
   return { server: [MARIADB, "--no-defaults", ...mariadbIdentity()], path, inside: path };
 }
 
@@ -96,8 +96,7 @@ function mysqlRoot(): string {
 function mysqlHome(): Home {
   const root = mysqlRoot();
   mkdirSync(join(root, "run"), { recursive: true });
-  const path = mkdtempSync(join(root, "run", "ptah-"));
-  own(path, FALLBACK_ACCOUNT);
+  const path = ownDirectory(join(root, "run", "ptah-"), FALLBACK_ACCOUNT);
   const { uid, gid } = FALLBACK_ACCOUNT;
   const server = ["chroot", `--userspec=${uid}:${gid}`, root, "/usr/sbin/mysqld", "--no-defaults"];
   return { server, path, inside: path.slice(root.length) };
@@ -124,9 +123,4 @@ function install(...packages: string[]): void {
   };
   apt("update", "-q");
   apt("install", "-q", "-y", "--no-install-recommends", ...packages);
-}
-
-function own(path: string, account: Account | undefined): void {
-  chmodSync(path, 0o755);
-  if (account !== undefined) chownSync(path, account.uid, account.gid);
 }

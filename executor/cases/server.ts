@@ -15,7 +15,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { CACHE, copyData, keptData } from "./kept-data.ts";
+import { copyData, keptData } from "./kept-data.ts";
+import { CACHE } from "./paths.ts";
 
 /** A real PostgreSQL server of this machine, private to one run: own data directory, own port, loopback only. */
 export interface LocalServer {
@@ -178,12 +179,15 @@ export async function startServer(options: ServerOptions = {}): Promise<LocalSer
   };
 }
 
-function newHome(account: Account | undefined): string {
-  const home = mkdtempSync(join(tmpdir(), "ptah-pg-"));
-  chmodSync(home, 0o755);
-  if (account !== undefined) chownSync(home, account.uid, account.gid);
-  return home;
+/** A new directory of an account, which everybody may look into. @param prefix its path, without the letters that make it new */
+export function ownDirectory(prefix: string, account: Account | undefined): string {
+  const path = mkdtempSync(prefix);
+  chmodSync(path, 0o755);
+  if (account !== undefined) chownSync(path, account.uid, account.gid);
+  return path;
 }
+
+const newHome = (account: Account | undefined): string => ownDirectory(join(tmpdir(), "ptah-pg-"), account);
 
 function emptyData(binDir: string, superuser: string, account: Account | undefined): string {
   const version = /[0-9]+(\.[0-9]+)+/.exec(execFileSync(join(binDir, "postgres"), ["--version"]).toString())?.[0];

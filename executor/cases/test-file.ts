@@ -1,6 +1,6 @@
 /** Files of tests that are run one to a process, because each starts servers or shares a cluster with others. */
 import { spawn } from "node:child_process";
-import { dirname } from "node:path";
+import { ROOT } from "./paths.ts";
 
 export interface Ran {
   readonly file: string;
@@ -12,8 +12,6 @@ export interface Ran {
 /** How much of a failed file's output is printed once more at the end. */
 const SAID_AGAIN_CHARS = 6_000;
 
-const root = dirname(dirname(import.meta.dirname));
-
 /**
  * Runs one file in a process of its own; what it says is printed whole when it ends.
  * @param file from the repository's root
@@ -22,7 +20,7 @@ const root = dirname(dirname(import.meta.dirname));
 export function runTestFile(file: string, timeoutMs: number, env: NodeJS.ProcessEnv = process.env): Promise<Ran> {
   const began = performance.now();
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["test", "--timeout", String(timeoutMs), `./${file}`], { cwd: root, env });
+    const child = spawn(process.execPath, ["test", "--timeout", String(timeoutMs), `./${file}`], { cwd: ROOT, env });
     let said = "";
     const keep = (chunk: Buffer): void => {
       said += chunk.toString("utf8");
